@@ -1,0 +1,1 @@
+"""The journal's store: its port (`journal`), wake-ups (`hub`), and the embedded store (`sqlite`)."""

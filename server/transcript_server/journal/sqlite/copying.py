@@ -1,0 +1,196 @@
+"""Forks: a session's rows copied in bounded steps, seen when whole (rule 31).
+
+The copy grows under a number in `hidden`, where nobody sees it; the last step makes it a session. What a
+kill leaves of it is cleared away like a deleted session.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import apsw
+
+from transcript.v1.event_pb2 import Event, SessionForked
+from transcript.v1.session_pb2 import Session
+from transcript_server.journal.journal import Principal
+from transcript_server.journal.sqlite import sessions, turn_states
+from transcript_server.journal.sqlite.appending import Append
+from transcript_server.journal.sqlite.heads import Head, base_of, find, find_unexpired, write_head
+from transcript_server.journal.sqlite.queries import each, first, only
+from transcript_server.rules.errors import sequence_ahead, session_not_found
+from transcript_server.rules.turns import Flag, interruption
+
+STEP_ROWS: Final = 500
+STEP_BYTES: Final = 2 << 20
+
+SIZES: Final = "SELECT key, length(body) FROM event WHERE key > ? AND key <= ? ORDER BY key LIMIT ?"
+COPY_IDS: Final = """
+INSERT INTO id SELECT :copy, event_id, digest, sequence FROM id
+WHERE number = :source AND event_id > :after AND event_id <= :last AND sequence <= :through"""
+NEXT_IDS: Final = (
+    "SELECT max(event_id) FROM (SELECT event_id FROM id WHERE number = ? AND event_id > ? ORDER BY event_id LIMIT ?)"
+)
+_RANGE: Final = "WHERE key > :first AND key <= :last"
+COPY_ROWS: Final = (
+    f"INSERT INTO event SELECT key + :shift, turn, flags, size, body, page_body FROM event {_RANGE}",
+    f"INSERT INTO marker SELECT key + :shift, ordinal, collapse, label, messages_before FROM marker {_RANGE}",
+    f"INSERT INTO summary SELECT key + :shift, compaction_id FROM summary {_RANGE}",
+    f"INSERT INTO emptied SELECT key + :shift FROM emptied {_RANGE}",
+    f"""INSERT INTO request SELECT key + :shift, request_id, turn, CASE WHEN closed <= :through THEN closed END,
+        CASE WHEN answered <= :through THEN answered END FROM request {_RANGE}""",
+    f"""INSERT INTO surface SELECT key + :shift, pos + :shift, CASE WHEN left_at <= :through THEN left_at END,
+        CASE WHEN left_at <= :through THEN node + :shift END, call_id, is_result FROM surface {_RANGE}""",
+)
+REPLIES: Final = f"""
+SELECT body FROM event INDEXED BY kept
+WHERE flags & {Flag.KEPT:d} AND flags & {Flag.MESSAGE:d} AND flags & {Flag.AGENT:d} AND key > ? AND key <= ?"""
+MESSAGES: Final = f"""
+SELECT count(*) FROM event INDEXED BY kept
+WHERE flags & {Flag.KEPT:d} AND flags & {Flag.MESSAGE:d} AND key > ? AND key <= ?"""
+
+
+@dataclass(slots=True)
+class Copy:
+    """A fork under way."""
+
+    who: Principal
+    session: Session
+    source: int
+    number: int
+    through: int
+    copied: int = 0
+    copied_ids: str = ""
+    messages: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+
+
+def begin(
+    connection: apsw.Connection,
+    who: Principal,
+    source_id: str,
+    through: int,
+    session: Session,
+    now_us: int,
+    under_way: set[int],
+) -> Copy | Head:
+    """Starts a fork, or finds the copy that was made of the same fields.
+
+    Args:
+        under_way: Takes the copy's number, so that nobody clears it away.
+
+    Raises:
+        TurnExpired: The source's turn is to be ended first.
+        Refusal: SESSION_NOT_FOUND, SEQUENCE_AHEAD or SESSION_EXISTS.
+    """
+    source = find_unexpired(connection, who, source_id, now_us)
+    if through > source.tip:
+        raise sequence_ahead("through_sequence", through, source.tip)
+    made = Session.FromString(source.body)
+    session.kind = session.kind or made.kind
+    session.title = session.title or made.title
+    session.forked_from_session_id = source_id
+    if not through and (head := _earlier_copy(connection, who, session)) is not None:
+        return head
+    session.forked_from_sequence = through or source.tip
+    if (existing := sessions.existing_as(connection, who, session)) is not None:
+        return existing
+    number = sessions.next_number(connection)
+    connection.execute("INSERT INTO hidden VALUES (?)", (number,))
+    under_way.add(number)
+    return Copy(who, session, source.number, number, session.forked_from_sequence)
+
+
+def step(connection: apsw.Connection, copy: Copy) -> bool:
+    """Copies some rows; whether all are copied."""
+    source, target = base_of(copy.source), base_of(copy.number)
+    _check_source(connection, copy)
+    if copy.copied < copy.through:
+        first = source + copy.copied
+        last = _step_end(connection, first, source + copy.through)
+        bounds = {"first": first, "last": last, "shift": target - source, "through": copy.through}
+        for statement in COPY_ROWS:
+            connection.execute(statement, bounds)
+        copy.messages += only(connection, MESSAGES, (first, last))[0]
+        for (body,) in each(connection, REPLIES, (first, last)):
+            usage = Event.FromString(body).assistant_message.usage
+            copy.input_tokens += usage.input_tokens
+            copy.output_tokens += usage.output_tokens
+            copy.cached_tokens += usage.cached_input_tokens
+        copy.copied = last - source
+        return False
+    (last_id,) = only(connection, NEXT_IDS, (copy.source, copy.copied_ids, STEP_ROWS))
+    if last_id is None:
+        return True
+    connection.execute(
+        COPY_IDS,
+        {
+            "copy": copy.number, "source": copy.source, "after": copy.copied_ids, "last": last_id,
+            "through": copy.through,
+        },
+    )  # fmt: skip
+    copy.copied_ids = last_id
+    return False
+
+
+def finish(connection: apsw.Connection, copy: Copy, now_us: int, idle_us: int) -> Head:
+    """Makes the copy a session, ends the turn that was running in it, and says where it came from."""
+    _check_source(connection, copy)
+    if (existing := sessions.existing_as(connection, copy.who, copy.session)) is not None:
+        return existing
+    head = sessions.insert(connection, copy.who, copy.session, now_us, copy.number)
+    connection.execute("DELETE FROM hidden WHERE number = ?", (copy.number,))
+    head.tip = copy.through
+    head.turns = turn_states.turns_as_of(connection, head.base, head.tip)
+    head.messages = copy.messages
+    head.input_tokens, head.output_tokens, head.cached_tokens = (
+        copy.input_tokens, copy.output_tokens, copy.cached_tokens,
+    )  # fmt: skip
+    head.last_prompt = turn_states.last_prompt_as_of(connection, head.base, head.tip)
+    head.recorded_us = _recorded_us(connection, head)
+    if head.last_prompt is not None:
+        sessions.list_at(connection, head)
+    write_head(connection, head)
+    ending = [interruption()] if head.turns.running else []
+    forked = SessionForked(session_id=copy.session.forked_from_session_id, sequence=copy.through)
+    Append(connection, head, now_us, idle_us).server_rows([*ending, Event(session_forked=forked)])
+    return head
+
+
+def _earlier_copy(connection: apsw.Connection, who: Principal, session: Session) -> Head | None:
+    """The copy that an earlier call made of all rows there were, which may be fewer than there are now."""
+    row = first(connection, "SELECT body FROM session WHERE owner = ? AND id = ?", (who, session.id))
+    if row is None:
+        return None
+    wanted = Session()
+    wanted.CopyFrom(session)
+    wanted.forked_from_sequence = Session.FromString(row[0]).forked_from_sequence
+    return sessions.existing_as(connection, who, wanted)
+
+
+def _check_source(connection: apsw.Connection, copy: Copy) -> None:
+    """Raises SESSION_NOT_FOUND once the source was deleted, under whatever new journal its id may be."""
+    source_id = copy.session.forked_from_session_id
+    if find(connection, copy.who, source_id).number != copy.source:
+        raise session_not_found(source_id)
+
+
+def _step_end(connection: apsw.Connection, first: int, last: int) -> int:
+    """The last row of a step: bounded in rows and bytes, one row at least."""
+    end, size = first, 0
+    for key, length in each(connection, SIZES, (first, last, STEP_ROWS)):
+        size += length
+        if size > STEP_BYTES and end > first:
+            break
+        end = key
+    return end
+
+
+def _recorded_us(connection: apsw.Connection, head: Head) -> int:
+    row = first(connection, "SELECT body FROM event WHERE key = ?", (head.base + head.tip,))
+    if row is None:
+        return 0
+    recorded_at = Event.FromString(row[0]).recorded_at
+    return recorded_at.seconds * 1_000_000 + recorded_at.nanos // 1000

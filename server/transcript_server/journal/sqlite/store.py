@@ -1,0 +1,336 @@
+"""The store's port on SQLite: each call as a read in one snapshot, or as jobs of the writer."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+from typing import IO, Final, Self, TypeVar
+
+import apsw
+
+from transcript.v1.session_pb2 import Session
+from transcript.v1.transcript_service_pb2 import HiddenSections, Section
+from transcript_server.journal.hub import Hub
+from transcript_server.journal.journal import (
+    Appended,
+    Face,
+    ListPosition,
+    Page,
+    Place,
+    Principal,
+    Rows,
+    SessionFilter,
+    Span,
+    Tail,
+)
+from transcript_server.journal.sqlite import copying, markers, reading, removal, rows, sessions, views
+from transcript_server.journal.sqlite.appending import Append
+from transcript_server.journal.sqlite.heads import (
+    BY_NUMBER,
+    EXPIRED,
+    TurnExpired,
+    base_of,
+    find,
+    find_unexpired,
+    head_of,
+    touch,
+)
+from transcript_server.journal.sqlite.queries import each, first, only
+from transcript_server.journal.sqlite.readers import Readers
+from transcript_server.journal.sqlite.schema import PAGE_BYTES, migrate
+from transcript_server.journal.sqlite.writer import Changes, Job, Writer
+from transcript_server.rules.intake import Draft
+from transcript_server.rules.pages import PageRequest
+
+SWEEP_SECONDS: Final = 0.5
+"""How long a turn may lie past its deadline before it is ended without anybody coming."""
+LEAST_SQLITE: Final = (3, 51, 3)
+"""Below this, a write-ahead log can be corrupted as it is reset."""
+
+Result = TypeVar("Result")
+Clock = Callable[[], int]
+
+
+class StoreInUse(Exception):  # noqa: N818 - says what is the case
+    """Another server has the data folder open."""
+
+
+def _now_us() -> int:
+    return time.time_ns() // 1000
+
+
+class SqliteJournal:
+    """Journals in one SQLite file; see `Journal` for what each call promises.
+
+    Made by `open`, ended by `close`.
+
+    Args:
+        lock: The open lock file; held while the store is.
+        writer: The writing connection, migrated.
+        path: The database file.
+        idle_timeout_seconds: How long a turn may lie idle that does not say.
+        now_us: The clock, in microseconds since 1970.
+    """
+
+    def __init__(
+        self, lock: IO[str], writer: apsw.Connection, path: Path, idle_timeout_seconds: float, now_us: Clock
+    ) -> None:
+        self._lock = lock
+        self._now_us = now_us
+        self._idle_us = int(idle_timeout_seconds * 1_000_000)
+        self.hub = Hub()
+        self.secret = _secret(writer)
+        self._writer = Writer(writer, self.hub.committed)
+        self._readers = Readers(path)
+        self._copying: set[int] = set()
+        self._tails: dict[tuple[int, Face, int, int, int], asyncio.Task[Tail]] = {}
+        self._background = {asyncio.create_task(self._sweep()), asyncio.create_task(self._take_away_hidden())}
+
+    @classmethod
+    async def open(cls, folder: Path, *, idle_timeout_seconds: float, now_us: Clock = _now_us) -> Self:
+        """Opens the store in a folder, which is made if it is missing.
+
+        Raises:
+            StoreInUse: Another server has it open.
+            RuntimeError: It was written by a newer version, or SQLite is too old to be safe.
+        """
+        lock, connection, path = await asyncio.to_thread(_open_files, folder)
+        return cls(lock, connection, path, idle_timeout_seconds, now_us)
+
+    async def close(self) -> None:
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+        await self._writer.close()
+        await self._readers.close()
+        self._lock.close()
+
+    async def create_session(self, who: Principal, session: Session) -> Session:
+        def job(connection: apsw.Connection, changes: Changes) -> Session:
+            head = sessions.create(connection, who, session, self._now_us())
+            changes.add(who, head.number, head.session_id)
+            return sessions.session_of(connection, head)
+
+        return await self._writer.do(job)
+
+    async def session(self, who: Principal, session_id: str) -> Session:
+        return await self._read(
+            lambda connection: sessions.session_of(
+                connection, find_unexpired(connection, who, session_id, self._now_us())
+            )
+        )
+
+    async def sessions(
+        self, who: Principal, which: SessionFilter, limit: int, after: ListPosition | None
+    ) -> tuple[Sequence[Session], ListPosition | None]:
+        return await self._read(
+            lambda connection: sessions.listed(connection, who, which, limit, after, self._now_us())
+        )
+
+    async def sessions_by_number(self, who: Principal, numbers: Sequence[int]) -> Sequence[Session | None]:
+        return await self._read(lambda connection: sessions.by_number(connection, who, numbers))
+
+    async def update_session(self, who: Principal, session: Session, paths: frozenset[str]) -> Session:
+        def job(connection: apsw.Connection, changes: Changes) -> Session:
+            head = find_unexpired(connection, who, session.id, self._now_us())
+            changes.add(who, head.number, head.session_id)
+            return sessions.session_of(connection, sessions.update(connection, head, session, paths))
+
+        return await self._write(job)
+
+    async def delete_session(self, who: Principal, session_id: str) -> None:
+        def job(connection: apsw.Connection, changes: Changes) -> None:
+            head = find(connection, who, session_id)
+            removal.hide(connection, head)
+            changes.add(who, head.number, head.session_id)
+
+        await self._writer.do(job)
+        self._spawn(self._take_away_hidden())
+
+    async def fork_session(self, who: Principal, source_id: str, through: int, session: Session) -> Session:
+        begun = await self._write(
+            lambda connection, _: copying.begin(
+                connection, who, source_id, through, session, self._now_us(), self._copying
+            )
+        )
+        if not isinstance(begun, copying.Copy):
+            return await self.session(who, session.id)
+        try:
+            while not await self._writer.do(lambda connection, _: copying.step(connection, begun)):
+                pass
+
+            def job(connection: apsw.Connection, changes: Changes) -> Session:
+                head = copying.finish(connection, begun, self._now_us(), self._idle_us)
+                changes.add(who, head.number, head.session_id)
+                return sessions.session_of(connection, head)
+
+            return await self._writer.do(job)
+        finally:
+            self._copying.discard(begun.number)
+            self._spawn(self._take_away_hidden())
+
+    async def append(
+        self,
+        who: Principal,
+        session_id: str,
+        drafts: Sequence[Draft],
+        *,
+        expected: int | None = None,
+        as_recorded: bool = False,
+    ) -> Appended:
+        def job(connection: apsw.Connection, changes: Changes) -> Appended:
+            head = find(connection, who, session_id)
+            appended = Append(connection, head, self._now_us(), self._idle_us).rows(
+                drafts, expected=expected, as_recorded=as_recorded
+            )
+            changes.add(who, head.number, head.session_id)
+            return appended
+
+        return await self._write(job)
+
+    async def touch(self, who: Principal, session_id: str) -> Place:
+        def read(connection: apsw.Connection) -> tuple[Place, bool]:
+            head = find_unexpired(connection, who, session_id, self._now_us())
+            return head.place, head.wants_touch(self._now_us())
+
+        place, wants = await self._read(read)
+        if wants:
+            await self._writer.do(lambda connection, _: touch(connection, place.number, self._now_us()))
+        return place
+
+    async def page(self, who: Principal, session_id: str, request: PageRequest, budget: int) -> Page:
+        return await self._read(
+            lambda connection: views.cut_page(
+                connection, find_unexpired(connection, who, session_id, self._now_us()), request, budget
+            )
+        )
+
+    async def rows(self, who: Principal, place: Place, span: Span, budget: int) -> Rows:
+        def read(connection: apsw.Connection) -> Rows:
+            reading.check_place(connection, who, place)
+            return rows.read(connection, base_of(place.number), span, budget)
+
+        return await self._read(read)
+
+    async def event(self, who: Principal, session_id: str, sequence: int) -> bytes:
+        return await self._read(
+            lambda connection: reading.whole_row(
+                connection, find_unexpired(connection, who, session_id, self._now_us()), sequence
+            )
+        )
+
+    async def locate(self, who: Principal, session_id: str) -> tuple[Place, int]:
+        def read(connection: apsw.Connection) -> tuple[Place, int]:
+            head = find_unexpired(connection, who, session_id, self._now_us())
+            return head.place, head.tip
+
+        return await self._read(read)
+
+    async def bar(self, who: Principal, place: Place, as_of: int) -> HiddenSections | None:
+        def read(connection: apsw.Connection) -> HiddenSections | None:
+            reading.check_place(connection, who, place)
+            base = base_of(place.number)
+            return markers.bar(connection, base, views.turn_start(connection, base, as_of))
+
+        return await self._read(read)
+
+    async def tail(self, who: Principal, place: Place, face: Face, after: int, budget: int) -> Tail:
+        # Watchers that wake together at the same row share one read, and the bytes that it makes.
+        key = (place.number, face, after, budget, self.hub.version(place.number))
+        task = self._tails.get(key)
+        if task is None:
+            task = asyncio.create_task(
+                self._readers.do(lambda connection: reading.tail(connection, who, place, face, after, budget))
+            )
+            self._tails[key] = task
+            task.add_done_callback(lambda _: self._tails.pop(key, None))
+        return await asyncio.shield(task)
+
+    async def sections(
+        self, who: Principal, session_id: str, after: int, limit: int
+    ) -> tuple[Sequence[Section], int | None]:
+        return await self._read(
+            lambda connection: markers.contents(
+                connection, find_unexpired(connection, who, session_id, self._now_us()), after, limit
+            )
+        )
+
+    async def _read(self, read: Callable[[apsw.Connection], Result]) -> Result:
+        """Reads; a turn past its deadline is ended before anybody sees it."""
+        while True:
+            try:
+                return await self._readers.do(read)
+            except TurnExpired as expired:
+                await self._interrupt(expired.number)
+
+    async def _write(self, job: Job[Result]) -> Result:
+        while True:
+            try:
+                return await self._writer.do(job)
+            except TurnExpired as expired:
+                await self._interrupt(expired.number)
+
+    async def _interrupt(self, number: int) -> None:
+        def job(connection: apsw.Connection, changes: Changes) -> None:
+            row = first(connection, BY_NUMBER, (number,))
+            if row is not None:
+                head = head_of(row)
+                Append(connection, head, self._now_us(), self._idle_us).interrupt()
+                changes.add(head.owner, number, head.session_id)
+
+        await self._writer.do(job)
+
+    async def _sweep(self) -> None:
+        """Ends turns that lie past their deadline and that nobody asks for."""
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            overdue = await self._readers.do(lambda connection: [*each(connection, EXPIRED, (self._now_us(),))])
+            for (number,) in overdue:
+                await self._interrupt(number)
+
+    async def _take_away_hidden(self) -> None:
+        """Takes the rows of deleted sessions and of abandoned copies away, a step at a time."""
+        for number in await self._readers.do(removal.hidden):
+            if number in self._copying:
+                continue
+            while not await self._writer.do(lambda connection, _, number=number: removal.step(connection, number)):  # type: ignore[misc]
+                pass
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+
+def _open_files(folder: Path) -> tuple[IO[str], apsw.Connection, Path]:
+    if tuple(int(part) for part in apsw.sqlite_lib_version().split(".")) < LEAST_SQLITE:
+        raise RuntimeError(f"SQLite {apsw.sqlite_lib_version()} can corrupt its log; install apsw 3.51.3 or newer")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = (folder / "lock").open("w")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        raise StoreInUse(f"another server has {folder} open; stop it, or choose another folder with --data") from None
+    path = folder / "transcript.sqlite3"
+    # Made here and not by SQLite, so that it and the files beside it are the owner's alone.
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    connection = apsw.Connection(str(path), statementcachesize=256)
+    connection.set_busy_timeout(5000)
+    connection.pragma("page_size", PAGE_BYTES)
+    connection.pragma("journal_mode", "wal")
+    connection.pragma("synchronous", "full")
+    connection.pragma("trusted_schema", False)
+    connection.pragma("journal_size_limit", 64 << 20)
+    migrate(connection)
+    return lock, connection, path
+
+
+def _secret(connection: apsw.Connection) -> bytes:
+    connection.execute("INSERT OR IGNORE INTO meta VALUES ('secret', ?)", (os.urandom(32),))
+    (secret,) = only(connection, "SELECT value FROM meta WHERE name = 'secret'")
+    return bytes(secret)

@@ -1,0 +1,157 @@
+"""The views of a session: which rows a page holds, and what lies around it. All in the caller's snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Final
+
+import apsw
+
+from transcript.v1.transcript_service_pb2 import HiddenSections, PageInfo, View
+from transcript_server.journal.journal import Face, Page, Place, Rows, Span
+from transcript_server.journal.sqlite import requests, rows
+from transcript_server.journal.sqlite.heads import Head
+from transcript_server.journal.sqlite.markers import bar
+from transcript_server.journal.sqlite.queries import each, first
+from transcript_server.journal.sqlite.schema import BOUNDARY, HUMAN, KEPT
+from transcript_server.rules.pages import IndexedRow, PageRequest, counted_rows, whole_turns
+from transcript_server.rules.turns import Flag
+
+TURN_START: Final = f"""
+SELECT key FROM event INDEXED BY boundary WHERE {BOUNDARY} AND flags & {Flag.OPENS:d} AND key > ? AND key <= ?
+ORDER BY key DESC LIMIT 1"""
+_INDEXED: Final = "SELECT key, turn, flags & {message:d}, size FROM event INDEXED BY {index} "
+    "WHERE {covered} AND key >= ? AND key <= ?"
+_KEPT: Final = _INDEXED.format(message=Flag.MESSAGE, index="kept", covered=KEPT)
+_HUMAN: Final = _INDEXED.format(message=Flag.MESSAGE, index="human", covered=HUMAN)
+KEPT_FORWARDS: Final = f"{_KEPT} ORDER BY key"
+KEPT_BACKWARDS: Final = f"{_KEPT} ORDER BY key DESC"
+HUMAN_FORWARDS: Final = f"{_HUMAN} ORDER BY key"
+HUMAN_BACKWARDS: Final = f"{_HUMAN} ORDER BY key DESC"
+
+
+class Viewed:
+    """One view of a session, as of one row.
+
+    Args:
+        connection: In the snapshot to read.
+        head: The session.
+        view: Compact, full or journal.
+        horizon: The last row that is seen.
+    """
+
+    def __init__(self, connection: apsw.Connection, head: Head, view: View.ValueType, horizon: int) -> None:
+        self._connection = connection
+        self._base = head.base
+        self.horizon = horizon
+        self.turn_start = turn_start(connection, head.base, horizon)
+        self._compact = view == View.VIEW_COMPACT
+        self._journal = view == View.VIEW_JOURNAL
+
+    def backwards(self, first: int, last: int) -> Iterator[IndexedRow]:
+        """The view's rows `first` to `last`, newest first, read as they are asked for."""
+        if self._journal:
+            return (IndexedRow(sequence, 0, False, 0) for sequence in range(last, first - 1, -1))
+        latest, older = self._parts(first, last)
+        return chain(self._rows(HUMAN_BACKWARDS, *latest), self._rows(KEPT_BACKWARDS, *older))
+
+    def forwards(self, first: int, last: int) -> Iterator[IndexedRow]:
+        """The view's rows `first` to `last`, oldest first, read as they are asked for."""
+        if self._journal:
+            return (IndexedRow(sequence, 0, False, 0) for sequence in range(first, last + 1))
+        latest, older = self._parts(first, last)
+        return chain(self._rows(KEPT_FORWARDS, *older), self._rows(HUMAN_FORWARDS, *latest))
+
+    def holds(self, first: int, last: int) -> bool:
+        """Whether the view has a row from `first` to `last`."""
+        return next(self.backwards(first, last), None) is not None
+
+    def spans(self, first: int, last: int) -> Iterator[Span]:
+        """The view's rows `first` to `last` as spans, oldest first."""
+        if self._journal:
+            yield Span(Face.JOURNAL, first, last)
+            return
+        (latest_first, latest_last), (older_first, older_last) = self._parts(first, last)
+        if older_first <= older_last:
+            yield Span(Face.KEPT, older_first, older_last)
+        if latest_first <= latest_last:
+            yield Span(Face.HUMAN, latest_first, latest_last)
+
+    def _parts(self, first: int, last: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Where every human row is seen (the compact view: the latest turn), and where only the kept ones are."""
+        border = self.turn_start if self._compact else 0
+        return (max(first, border), last), (first, min(last, border - 1))
+
+    def _rows(self, query: str, first: int, last: int) -> Iterator[IndexedRow]:
+        if first > last:
+            return
+        base = self._base
+        for key, turn, message, size in each(self._connection, query, (base + first, base + last)):
+            yield IndexedRow(key - base, turn, bool(message), size)
+
+
+def cut_page(connection: apsw.Connection, head: Head, request: PageRequest, budget: int) -> Page:
+    """Cuts a page and reads its first rows.
+
+    Raises:
+        Refusal: SEQUENCE_AHEAD.
+    """
+    horizon = request.horizon(head.tip)
+    viewed = Viewed(connection, head, request.view, horizon)
+    hidden: HiddenSections | None = None
+    if request.after is not None:
+        first, last = request.after + 1, horizon
+        page = _take(viewed.forwards(first, last), request)
+    else:
+        first, last = 1, min(request.before or horizon + 1, horizon + 1) - 1
+        if not request.expanded:
+            hidden = bar(connection, head.base, viewed.turn_start)
+            if hidden is not None and hidden.marker_sequence > last:
+                hidden = None
+        if hidden is not None:
+            first = hidden.marker_sequence
+        page = _take(viewed.backwards(first, last), request)[::-1]
+    # An empty page lies where it was asked for: behind `last`, or behind `after`.
+    oldest, newest = (page[0], page[-1]) if page else (last + 1, last) if request.after is None else (first, first - 1)
+    info = PageInfo(
+        oldest_sequence=oldest if page else 0,
+        newest_sequence=newest if page else 0,
+        has_more=viewed.holds(1, oldest - 1),
+        has_newer=viewed.holds(newest + 1, horizon),
+        latest_sequence=horizon,
+        hidden_sections=hidden,
+        open_request_sequences=requests.open_as_of(connection, head.base, horizon),
+        journal_id=head.journal_id,
+    )
+    spans = [*viewed.spans(oldest, newest)] if page else []
+    return _with_first_rows(connection, head, info, spans, budget - info.ByteSize())
+
+
+def turn_start(connection: apsw.Connection, base: int, horizon: int) -> int:
+    """The first row of the latest turn as of a row; 0 before the first turn."""
+    row = first(connection, TURN_START, (base, base + horizon))
+    return 0 if row is None else row[0] - base
+
+
+def _take(view: Iterator[IndexedRow], request: PageRequest) -> list[int]:
+    if request.view == View.VIEW_COMPACT:
+        return whole_turns(view, request.size)
+    return counted_rows(view, request.size)
+
+
+def _with_first_rows(
+    connection: apsw.Connection, head: Head, info: PageInfo, spans: Sequence[Span], budget: int
+) -> Page:
+    place = Place(head.session_id, head.journal_id, head.number)
+    batch, count, last = [], 0, 0
+    rest = list(spans)
+    while rest and budget > 0:
+        span = rest.pop(0)
+        got = rows.read(connection, head.base, span, budget, at_least_one=not count)
+        batch.append(got.batch)
+        count, last, budget = count + got.count, got.last, budget - len(got.batch)
+        if got.last < span.last:
+            rest.insert(0, Span(span.face, got.last + 1, span.last))
+            break
+    return Page(place, info, Rows(b"".join(batch), count, last), tuple(rest))

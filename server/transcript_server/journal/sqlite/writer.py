@@ -1,0 +1,145 @@
+"""The one thread that writes: jobs that arrive while a commit runs share the next one (group commit).
+
+Exactly one connection writes and checkpoints, which keeps clear of SQLite's WAL-reset bug and of lock waits.
+Each job runs in a savepoint of its own, so one that is refused takes nothing of the others with it; when its
+future is done, the commit that holds its rows has been flushed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+import apsw
+
+from transcript.v1 import error_reason_pb2
+from transcript_server.rules.errors import Refusal
+
+GROUP_JOBS: Final = 256
+"""Jobs that share a commit at most."""
+
+Result = TypeVar("Result")
+
+
+class Changes:
+    """The sessions that a job changed, for the hub: (owner, number, id)."""
+
+    def __init__(self) -> None:
+        self.sessions: dict[tuple[str, int, str], None] = {}
+
+    def add(self, owner: str, number: int, session_id: str) -> None:
+        """Notes a session as changed."""
+        self.sessions[owner, number, session_id] = None
+
+
+Job = Callable[[apsw.Connection, Changes], Result]
+
+
+@dataclass(slots=True)
+class _Asked:
+    job: Job[Any]
+    future: asyncio.Future[Any]
+    result: Any = None
+    error: BaseException | None = None
+    changes: Changes = field(default_factory=Changes)
+
+
+class Writer:
+    """Runs jobs on the writing connection.
+
+    Args:
+        connection: The connection, which from now on belongs to the writer's thread.
+        committed: Told, on the event loop, of every session that a commit changed.
+    """
+
+    def __init__(self, connection: apsw.Connection, committed: Callable[[str, int, str], None]) -> None:
+        self._connection = connection
+        self._committed = committed
+        self._loop = asyncio.get_running_loop()
+        self._asked: queue.SimpleQueue[_Asked | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="transcript-writer", daemon=True)
+        self._thread.start()
+
+    async def do(self, job: Job[Result]) -> Result:
+        """Runs a job in the next commit; its rows are on stable storage when this returns.
+
+        Raises:
+            Refusal: What the job raised, or STORE_FULL if the store has no room; nothing of it was written.
+        """
+        future: asyncio.Future[Result] = self._loop.create_future()
+        self._asked.put(_Asked(job, future))
+        return await future
+
+    async def close(self) -> None:
+        """Finishes what was asked for, then closes the connection."""
+        self._asked.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    def _run(self) -> None:
+        open_ = True
+        while open_:
+            group: list[_Asked] = []
+            asked = self._asked.get()
+            while asked is not None:
+                group.append(asked)
+                if len(group) == GROUP_JOBS:
+                    break
+                try:
+                    asked = self._asked.get_nowait()
+                except queue.Empty:
+                    break
+            else:
+                open_ = False
+            if group:
+                self._commit(group)
+                self._loop.call_soon_threadsafe(self._deliver, group)
+        self._connection.close()
+
+    def _commit(self, group: list[_Asked]) -> None:
+        execute = self._connection.execute
+        try:
+            execute("BEGIN IMMEDIATE")
+            for asked in group:
+                self._attempt(asked)
+            execute("COMMIT")
+        except Exception as error:  # noqa: BLE001 - whatever it is, nothing of the group was committed
+            if self._connection.in_transaction:
+                execute("ROLLBACK")
+            for asked in group:
+                asked.error = asked.error or _as_refusal(error)
+
+    def _attempt(self, asked: _Asked) -> None:
+        self._connection.execute("SAVEPOINT job")
+        try:
+            asked.result = asked.job(self._connection, asked.changes)
+        except Exception as error:
+            if not self._connection.in_transaction:
+                # A full disk ends the whole transaction: the jobs before this one are gone with it.
+                raise
+            self._connection.execute("ROLLBACK TO job")
+            asked.error = _as_refusal(error)
+        self._connection.execute("RELEASE job")
+
+    def _deliver(self, group: list[_Asked]) -> None:
+        changed: dict[tuple[str, int, str], None] = {}
+        for asked in group:
+            if asked.error is None:
+                changed |= asked.changes.sessions
+            if asked.future.cancelled():
+                continue
+            if asked.error is None:
+                asked.future.set_result(asked.result)
+            else:
+                asked.future.set_exception(asked.error)
+        for session in changed:
+            self._committed(*session)
+
+
+def _as_refusal(error: Exception) -> Exception:
+    if isinstance(error, apsw.FullError):
+        return Refusal(error_reason_pb2.ERROR_REASON_STORE_FULL, "the store has no room; reads go on, retry later")
+    return error

@@ -1,0 +1,1 @@
+"""What the rows of a journal mean, as pure functions: no I/O, no clock, no gRPC."""

@@ -1,0 +1,37 @@
+"""The model's surface, as far as appends change it (rules 24 and 26).
+
+A row on the surface has a position: an appended row its own sequence, a replacement the position of the first
+row that it replaces. Rows leave at a sequence: the surface as of any row follows from positions and leavings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from transcript.v1.event_pb2 import Event
+
+
+def call_id(event: Event) -> tuple[str, bool] | None:
+    """A tool row's pairing: the call's id and whether the row is the result; none for rows that are not paired."""
+    if event.HasField("tool_call") and event.tool_call.call_id:
+        return event.tool_call.call_id, False
+    if event.HasField("tool_result") and event.tool_result.call_id:
+        return event.tool_result.call_id, True
+    return None
+
+
+def parted(pairs: Iterable[bool]) -> bool:
+    """Whether what stands of a call on the surface is half of it: a call without a result, or the reverse."""
+    return len(set(pairs)) == 1
+
+
+def fork_node(first: int, last: int) -> int:
+    """The node of an interval in a relational interval tree over [1, 2**k).
+
+    The number between `first` and `last`, both included, that two divides most often. An interval holds a
+    point only if its node lies on the point's path from the root, so one probe for each bit finds all.
+
+    Source: Kriegel, Pötke, Seidl: Managing Intervals Efficiently in Object-Relational Databases (VLDB 2000).
+    """
+    shift = ((first - 1) ^ last).bit_length() - 1
+    return last >> shift << shift

@@ -1,0 +1,74 @@
+"""Response messages put together from stored bytes; equal to what serializing the parsed message gives."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import Final
+
+from transcript.v1.transcript_service_pb2 import PageInfo, ReadPageResponse, WatchResponse
+from transcript_server.journal.journal import Journal, Place, Principal, Rows, Span
+from transcript_server.rules.limits import MESSAGE_BYTES
+from transcript_server.rules.wire import embed
+
+ROWS_BUDGET: Final = MESSAGE_BYTES - 64
+"""Bytes of rows, and of what stands beside them, in a message: the rest is for tags and lengths."""
+
+_PAGE: Final = ReadPageResponse.DESCRIPTOR.fields_by_name["page"].number
+_EVENTS: Final = ReadPageResponse.DESCRIPTOR.fields_by_name["events"].number
+_CAUGHT_UP: Final = WatchResponse.DESCRIPTOR.fields_by_name["caught_up"].number
+_HIDDEN: Final = WatchResponse.DESCRIPTOR.fields_by_name["hidden_sections"].number
+_LIVE: Final = WatchResponse.DESCRIPTOR.fields_by_name["live"].number
+_SESSIONS: Final = WatchResponse.DESCRIPTOR.fields_by_name["sessions"].number
+
+
+async def stream_rows(journal: Journal, who: Principal, place: Place, spans: Iterable[Span]) -> AsyncIterator[Rows]:
+    """The rows of spans, a message's worth at a time; the next are read while these are sent."""
+    waiting = [span for span in spans if span.first <= span.last]
+    reading: asyncio.Task[Rows] | None = None
+    try:
+        while waiting or reading is not None:
+            if reading is None:
+                reading = asyncio.create_task(journal.rows(who, place, waiting[0], ROWS_BUDGET))
+            rows = await reading
+            span = waiting.pop(0)
+            if rows.last < span.last:
+                waiting.insert(0, Span(span.face, rows.last + 1, span.last))
+            reading = None
+            if waiting:
+                reading = asyncio.create_task(journal.rows(who, place, waiting[0], ROWS_BUDGET))
+            if rows.count:
+                yield rows
+    finally:
+        if reading is not None:
+            reading.cancel()
+
+
+def page_message(info: PageInfo, rows: Rows) -> bytes:
+    """A page's first message; the same bytes are the start of a watch's."""
+    return embed(_PAGE, info.SerializeToString()) + rows_message(rows)
+
+
+def rows_message(rows: Rows) -> bytes:
+    """A message of rows, for a page and a watch alike; empty if there are none."""
+    return embed(_EVENTS, rows.batch) if rows.count else b""
+
+
+def caught_up_field(caught_up: bytes) -> bytes:
+    """`WatchResponse.caught_up`."""
+    return embed(_CAUGHT_UP, caught_up)
+
+
+def hidden_field(hidden: bytes) -> bytes:
+    """`WatchResponse.hidden_sections`."""
+    return embed(_HIDDEN, hidden)
+
+
+def live_message(live: bytes) -> bytes:
+    """A watch's message of live text."""
+    return embed(_LIVE, live)
+
+
+def sessions_field(sessions: Sequence[bytes]) -> bytes:
+    """`WatchResponse.sessions`."""
+    return b"".join(embed(_SESSIONS, session) for session in sessions)

@@ -1,0 +1,193 @@
+"""One watch: the newest page, then every later row once, in order (rules 28 to 30).
+
+A loop around a cursor. What wakes it carries nothing: it reads the journal after its cursor and sends what it
+finds, so it buffers one message at most, and a client that is slow slows nobody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from transcript.v1 import error_reason_pb2
+from transcript.v1 import transcript_service_pb2 as pb
+from transcript.v1.session_pb2 import Session
+from transcript_server.journal.hub import Watcher
+from transcript_server.journal.journal import Journal, Place, SessionFilter, Tail, face_of
+from transcript_server.rules.errors import Refusal, sequence_ahead
+from transcript_server.rules.limits import WATCHED_SESSIONS
+from transcript_server.rules.pages import PageRequest, page_request
+from transcript_server.services.calls import Call
+from transcript_server.services.draining import draining
+from transcript_server.services.messages import (
+    ROWS_BUDGET,
+    caught_up_field,
+    hidden_field,
+    live_message,
+    page_message,
+    rows_message,
+    sessions_field,
+    stream_rows,
+)
+
+
+@dataclass(slots=True)
+class Seen:
+    """What a watcher has been told of its session.
+
+    Attributes:
+        cursor: Every row of its view up to this one.
+        session: The session as it was last sent, serialized.
+        bar: The collapsing marker of the bar that it was last sent; 0 for none.
+    """
+
+    cursor: int
+    session: bytes = b""
+    bar: int = 0
+
+
+class Watching:
+    """Serves one call of `Watch`."""
+
+    def __init__(self, journal: Journal, call: Call, heartbeat_seconds: float) -> None:
+        self._journal = journal
+        self._call = call
+        self._who = call.principal
+        self._heartbeat_seconds = heartbeat_seconds
+
+    async def serve(self, request: pb.WatchRequest) -> None:
+        """Sends until the client leaves, the session is deleted, or the server goes away.
+
+        Raises:
+            Refusal: SESSION_NOT_FOUND, SEQUENCE_AHEAD, JOURNAL_CHANGED, DRAINING.
+        """
+        place, tip = None, 0
+        if request.session_id:
+            place, tip = await self._journal.locate(self._who, request.session_id)
+            _check_resumption(request, place, tip)
+        number = None if place is None else place.number
+        owner = self._who if request.include_sessions else None
+        # Registered before the first read: what is committed after that read wakes the watch.
+        with self._journal.hub.watch(number, owner) as watcher:
+            seen = None if place is None else await self._open(request, place, tip)
+            if request.include_sessions:
+                await self._send_sessions()
+            while True:
+                if place is not None and seen is not None:
+                    await self._catch_up(request, place, seen, watcher)
+                await self._send_changed_sessions(watcher, place)
+                if self._journal.hub.draining:
+                    raise draining()
+                if not await watcher.wait(self._heartbeat_seconds):
+                    await self._send_heartbeat(seen)
+
+    async def _open(self, request: pb.WatchRequest, place: Place, tip: int) -> Seen:
+        asked = page_request(view=request.view, page_size=request.page_size, expand_sections=request.expand_sections)
+        if not request.HasField("after_sequence"):
+            return await self._send_page(request, asked)
+        after = request.after_sequence
+        if request.resume_limit and tip - after > request.resume_limit:
+            return await self._send_page(request, asked)
+        bar = None if asked.expanded else await self._journal.bar(self._who, place, after)
+        return Seen(after, bar=bar.marker_sequence if bar is not None else 0)
+
+    async def _send_page(self, request: pb.WatchRequest, asked: PageRequest) -> Seen:
+        """Sends the newest page with the session; if it is small, with the rest that makes the watcher whole."""
+        page = await self._journal.page(self._who, request.session_id, asked, ROWS_BUDGET // 2)
+        seen = Seen(page.info.latest_sequence, bar=page.info.hidden_sections.marker_sequence)
+        tail = await self._journal.tail(self._who, page.place, face_of(asked.view), seen.cursor, 0)
+        seen.session = tail.session
+        whole = not page.rest and tail.tip == seen.cursor
+        caught_up = _caught_up(tail.tip) if whole else b""
+        await self._call.send(page_message(page.info, page.rows) + caught_up + sessions_field([tail.session]))
+        async for rows in stream_rows(self._journal, self._who, page.place, page.rest):
+            await self._call.send(rows_message(rows))
+        return seen
+
+    async def _catch_up(self, request: pb.WatchRequest, place: Place, seen: Seen, watcher: Watcher) -> None:
+        """Sends what lies after the cursor, until it has reached the tip."""
+        asked = page_request(view=request.view, expand_sections=request.expand_sections)
+        while True:
+            live = [*watcher.take_live()]
+            try:
+                tail = await self._journal.tail(self._who, place, face_of(asked.view), seen.cursor, ROWS_BUDGET)
+            except Refusal as refusal:
+                if refusal.reason == error_reason_pb2.ERROR_REASON_SESSION_NOT_FOUND:
+                    gone = Session(id=place.session_id, journal_id=place.journal_id, deleted=True)
+                    await self._call.send(sessions_field([gone.SerializeToString()]))
+                raise
+            if tail.rows.last == tail.tip:
+                # What was published before the rows were read is older than they are. Behind, it is dropped.
+                for update in live:
+                    await self._call.send(live_message(update))
+            first = not seen.session
+            moved = tail.rows.last > seen.cursor or (first and tail.rows.last == tail.tip)
+            await self._send_tail(tail, seen, expanded=asked.expanded, moved=moved)
+            if tail.rows.last == tail.tip:
+                return
+            if self._journal.hub.draining:
+                raise draining()
+
+    async def _send_tail(self, tail: Tail, seen: Seen, *, expanded: bool, moved: bool) -> None:
+        rows = rows_message(tail.rows)
+        at_tip = tail.rows.last == tail.tip
+        # In the order of their field numbers, as a serialized message has them.
+        state = _caught_up(tail.tip) if at_tip and moved else b""
+        bar = tail.bar.marker_sequence if tail.bar is not None else 0
+        if at_tip and not expanded and bar != seen.bar:
+            state += hidden_field(tail.bar.SerializeToString() if tail.bar is not None else b"")
+            seen.bar = bar
+        if tail.session != seen.session:
+            state += sessions_field([tail.session])
+        seen.cursor, seen.session = tail.rows.last, tail.session
+        messages = [rows + state] if len(rows) + len(state) <= ROWS_BUDGET else [rows, state]
+        for message in messages:
+            if message:
+                await self._call.send(message)
+
+    async def _send_heartbeat(self, seen: Seen | None) -> None:
+        await self._call.send(_caught_up(0 if seen is None else seen.cursor))
+
+    async def _send_sessions(self) -> None:
+        sessions, _ = await self._journal.sessions(self._who, SessionFilter(), WATCHED_SESSIONS, None)
+        await self._send_in_messages([session.SerializeToString() for session in sessions])
+
+    async def _send_changed_sessions(self, watcher: Watcher, watched: Place | None) -> None:
+        changed, watcher.sessions = watcher.sessions, {}
+        if watched is not None:
+            changed.pop(watched.number, None)
+        if not changed:
+            return
+        found = await self._journal.sessions_by_number(self._who, [*changed])
+        now = [
+            session if session is not None else Session(id=session_id, deleted=True)
+            for session, session_id in zip(found, changed.values(), strict=True)
+        ]
+        await self._send_in_messages([session.SerializeToString() for session in now])
+
+    async def _send_in_messages(self, sessions: Sequence[bytes]) -> None:
+        waiting: list[bytes] = []
+        size = 0
+        for session in sessions:
+            if waiting and size + len(session) > ROWS_BUDGET // 2:
+                await self._call.send(sessions_field(waiting))
+                waiting, size = [], 0
+            waiting.append(session)
+            size += len(session)
+        if waiting:
+            await self._call.send(sessions_field(waiting))
+
+
+def _check_resumption(request: pb.WatchRequest, place: Place, tip: int) -> None:
+    if request.journal_id and request.journal_id != place.journal_id:
+        raise Refusal(
+            error_reason_pb2.ERROR_REASON_JOURNAL_CHANGED,
+            f"session {place.session_id} has another journal now; drop what is held and open anew",
+            {"journal_id": place.journal_id},
+        )
+    if request.HasField("after_sequence") and request.after_sequence > tip:
+        raise sequence_ahead("after_sequence", request.after_sequence, tip)
+
+
+def _caught_up(latest: int) -> bytes:
+    return caught_up_field(pb.CaughtUp(latest_sequence=latest).SerializeToString())
