@@ -21,8 +21,10 @@ from transcript_server.rules.turns import Flag
 TURN_START: Final = f"""
 SELECT key FROM event INDEXED BY boundary WHERE {BOUNDARY} AND flags & {Flag.OPENS:d} AND key > ? AND key <= ?
 ORDER BY key DESC LIMIT 1"""
-_INDEXED: Final = "SELECT key, turn, flags & {message:d}, size FROM event INDEXED BY {index} "
+_INDEXED: Final = (
+    "SELECT key, turn, flags & {message:d}, size FROM event INDEXED BY {index} "
     "WHERE {covered} AND key >= ? AND key <= ?"
+)
 _KEPT: Final = _INDEXED.format(message=Flag.MESSAGE, index="kept", covered=KEPT)
 _HUMAN: Final = _INDEXED.format(message=Flag.MESSAGE, index="human", covered=HUMAN)
 KEPT_FORWARDS: Final = f"{_KEPT} ORDER BY key"
