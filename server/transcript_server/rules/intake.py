@@ -70,8 +70,8 @@ class Intake:
             raise invalid_field(path, "is empty; send at least one row")
         if len(events) > limits.APPEND_ROWS:
             raise invalid_field(path, f"has {len(events)} rows, at most {limits.APPEND_ROWS} are allowed")
+        size = sum(event.ByteSize() for event in events)
         drafts = [self.take_one(event, f"{path}[{index}]") for index, event in enumerate(events)]
-        size = sum(draft.event.ByteSize() for draft in drafts)
         if size > limits.APPEND_BYTES and len(drafts) > 1:
             raise invalid_field(path, f"has {size} bytes together, at most {limits.APPEND_BYTES} are allowed")
         return drafts

@@ -11,6 +11,7 @@ from transcript_server.journal.journal import Face, Journal, Span
 from transcript_server.rules import limits, text
 from transcript_server.rules.errors import invalid_field, sequence_ahead
 from transcript_server.rules.intake import Intake
+from transcript_server.services.auditing import audit
 from transcript_server.services.calls import Call
 from transcript_server.services.draining import until_draining
 from transcript_server.services.fields import check_session_id, named
@@ -85,6 +86,7 @@ class JournalService:
     async def _append(self, request: pb.AppendEventsRequest, call: Call, prefix: str) -> pb.AppendEventsResponse:
         check_session_id(request.session_id, f"{prefix}session_id")
         drafts = self._intake.take(request.events, f"{prefix}events")
+        tell = audit(call, request.session_id, drafts)
         appended = await self._journal.append(
             call.principal,
             request.session_id,
@@ -92,6 +94,7 @@ class JournalService:
             expected=request.expected_latest_sequence if request.HasField("expected_latest_sequence") else None,
             as_recorded=request.as_recorded,
         )
+        tell(appended.sequences)
         return pb.AppendEventsResponse(
             sequences=appended.sequences, latest_sequence=appended.latest_sequence, event_ids=appended.event_ids
         )
@@ -103,13 +106,12 @@ class JournalService:
         names: Mapping[str, str],
         call: Call,
     ) -> tuple[int, str]:
-        """Appends the one row that a request is for, and logs the outcome: its sequence (0 while held), its id."""
+        """Appends the one row that a request is for; its sequence (0 while held), and its id."""
         check_session_id(request.session_id)
-        call.facts["session_id"] = request.session_id
         event.id = request.event_id
         with named({f"{_ROW}.id": "event_id", **names}):
             drafts = self._intake.take([event])
+        tell = audit(call, request.session_id, drafts)
         appended = await self._journal.append(call.principal, request.session_id, drafts)
-        (sequence,), (event_id,) = appended.sequences, appended.event_ids
-        call.facts["outcome"] = f"row {sequence}" if sequence else "held"
-        return sequence, event_id
+        tell(appended.sequences)
+        return appended.sequences[0], appended.event_ids[0]

@@ -13,6 +13,8 @@ from transcript_server.rules.wire import embed
 
 ROWS_BUDGET: Final = MESSAGE_BYTES - 64
 """Bytes of rows, and of what stands beside them, in a message: the rest is for tags and lengths."""
+WATCH_BUDGET: Final = MESSAGE_BYTES // 4
+"""The same for a watch, which may stall with a message being sent, the next one read, and live text waiting."""
 
 _PAGE: Final = ReadPageResponse.DESCRIPTOR.fields_by_name["page"].number
 _EVENTS: Final = ReadPageResponse.DESCRIPTOR.fields_by_name["events"].number
@@ -22,21 +24,23 @@ _LIVE: Final = WatchResponse.DESCRIPTOR.fields_by_name["live"].number
 _SESSIONS: Final = WatchResponse.DESCRIPTOR.fields_by_name["sessions"].number
 
 
-async def stream_rows(journal: Journal, who: Principal, place: Place, spans: Iterable[Span]) -> AsyncIterator[Rows]:
+async def stream_rows(
+    journal: Journal, who: Principal, place: Place, spans: Iterable[Span], budget: int = ROWS_BUDGET
+) -> AsyncIterator[Rows]:
     """The rows of spans, a message's worth at a time; the next are read while these are sent."""
     waiting = [span for span in spans if span.first <= span.last]
     reading: asyncio.Task[Rows] | None = None
     try:
         while waiting or reading is not None:
             if reading is None:
-                reading = asyncio.create_task(journal.rows(who, place, waiting[0], ROWS_BUDGET))
+                reading = asyncio.create_task(journal.rows(who, place, waiting[0], budget))
             rows = await reading
             span = waiting.pop(0)
             if rows.last < span.last:
                 waiting.insert(0, Span(span.face, rows.last + 1, span.last))
             reading = None
             if waiting:
-                reading = asyncio.create_task(journal.rows(who, place, waiting[0], ROWS_BUDGET))
+                reading = asyncio.create_task(journal.rows(who, place, waiting[0], budget))
             if rows.count:
                 yield rows
     finally:

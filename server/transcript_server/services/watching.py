@@ -6,6 +6,7 @@ finds, so it buffers one message at most, and a client that is slow slows nobody
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ from transcript_server.rules.pages import PageRequest, page_request
 from transcript_server.services.calls import Call
 from transcript_server.services.draining import draining
 from transcript_server.services.messages import (
-    ROWS_BUDGET,
+    WATCH_BUDGET,
     caught_up_field,
     hidden_field,
     live_message,
@@ -54,6 +55,7 @@ class Watching:
         self._call = call
         self._who = call.principal
         self._heartbeat_seconds = heartbeat_seconds
+        self._heartbeat_due = time.monotonic() + heartbeat_seconds
 
     async def serve(self, request: pb.WatchRequest) -> None:
         """Sends until the client leaves, the session is deleted, or the server goes away.
@@ -78,8 +80,9 @@ class Watching:
                 await self._send_changed_sessions(watcher, place)
                 if self._journal.hub.draining:
                     raise draining()
-                if not await watcher.wait(self._heartbeat_seconds):
-                    await self._send_heartbeat(seen)
+                await watcher.wait(max(self._heartbeat_due - time.monotonic(), 0))
+                if time.monotonic() >= self._heartbeat_due:
+                    await self._call.send(self._caught_up(0 if seen is None else seen.cursor))
 
     async def _open(self, request: pb.WatchRequest, place: Place, tip: int) -> Seen:
         asked = page_request(view=request.view, page_size=request.page_size, expand_sections=request.expand_sections)
@@ -93,14 +96,14 @@ class Watching:
 
     async def _send_page(self, request: pb.WatchRequest, asked: PageRequest) -> Seen:
         """Sends the newest page with the session; if it is small, with the rest that makes the watcher whole."""
-        page = await self._journal.page(self._who, request.session_id, asked, ROWS_BUDGET // 2)
+        page = await self._journal.page(self._who, request.session_id, asked, WATCH_BUDGET)
         seen = Seen(page.info.latest_sequence, bar=page.info.hidden_sections.marker_sequence)
         tail = await self._journal.tail(self._who, page.place, face_of(asked.view), seen.cursor, 0)
         seen.session = tail.session
         whole = not page.rest and tail.tip == seen.cursor
-        caught_up = _caught_up(tail.tip) if whole else b""
+        caught_up = self._caught_up(tail.tip) if whole else b""
         await self._call.send(page_message(page.info, page.rows) + caught_up + sessions_field([tail.session]))
-        async for rows in stream_rows(self._journal, self._who, page.place, page.rest):
+        async for rows in stream_rows(self._journal, self._who, page.place, page.rest, WATCH_BUDGET):
             await self._call.send(rows_message(rows))
         return seen
 
@@ -110,7 +113,7 @@ class Watching:
         while True:
             live = [*watcher.take_live()]
             try:
-                tail = await self._journal.tail(self._who, place, face_of(asked.view), seen.cursor, ROWS_BUDGET)
+                tail = await self._journal.tail(self._who, place, face_of(asked.view), seen.cursor, WATCH_BUDGET)
             except Refusal as refusal:
                 if refusal.reason == error_reason_pb2.ERROR_REASON_SESSION_NOT_FOUND:
                     gone = Session(id=place.session_id, journal_id=place.journal_id, deleted=True)
@@ -132,7 +135,7 @@ class Watching:
         rows = rows_message(tail.rows)
         at_tip = tail.rows.last == tail.tip
         # In the order of their field numbers, as a serialized message has them.
-        state = _caught_up(tail.tip) if at_tip and moved else b""
+        state = self._caught_up(tail.tip) if at_tip and moved else b""
         bar = tail.bar.marker_sequence if tail.bar is not None else 0
         if at_tip and not expanded and bar != seen.bar:
             state += hidden_field(tail.bar.SerializeToString() if tail.bar is not None else b"")
@@ -140,13 +143,14 @@ class Watching:
         if tail.session != seen.session:
             state += sessions_field([tail.session])
         seen.cursor, seen.session = tail.rows.last, tail.session
-        messages = [rows + state] if len(rows) + len(state) <= ROWS_BUDGET else [rows, state]
+        messages = [rows + state] if len(rows) + len(state) <= WATCH_BUDGET else [rows, state]
         for message in messages:
             if message:
                 await self._call.send(message)
 
-    async def _send_heartbeat(self, seen: Seen | None) -> None:
-        await self._call.send(_caught_up(0 if seen is None else seen.cursor))
+    def _caught_up(self, latest: int) -> bytes:
+        self._heartbeat_due = time.monotonic() + self._heartbeat_seconds
+        return caught_up_field(pb.CaughtUp(latest_sequence=latest).SerializeToString())
 
     async def _send_sessions(self) -> None:
         sessions, _ = await self._journal.sessions(self._who, SessionFilter(), WATCHED_SESSIONS, None)
@@ -169,7 +173,7 @@ class Watching:
         waiting: list[bytes] = []
         size = 0
         for session in sessions:
-            if waiting and size + len(session) > ROWS_BUDGET // 2:
+            if waiting and size + len(session) > WATCH_BUDGET:
                 await self._call.send(sessions_field(waiting))
                 waiting, size = [], 0
             waiting.append(session)
@@ -187,7 +191,3 @@ def _check_resumption(request: pb.WatchRequest, place: Place, tip: int) -> None:
         )
     if request.HasField("after_sequence") and request.after_sequence > tip:
         raise sequence_ahead("after_sequence", request.after_sequence, tip)
-
-
-def _caught_up(latest: int) -> bytes:
-    return caught_up_field(pb.CaughtUp(latest_sequence=latest).SerializeToString())

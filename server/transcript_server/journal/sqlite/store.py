@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import logging
 import os
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -12,6 +13,7 @@ from typing import IO, Final, Self, TypeVar
 
 import apsw
 
+from transcript.v1 import error_reason_pb2
 from transcript.v1.session_pb2 import Session
 from transcript.v1.transcript_service_pb2 import HiddenSections, Section
 from transcript_server.journal.hub import Hub
@@ -32,6 +34,7 @@ from transcript_server.journal.sqlite.appending import Append
 from transcript_server.journal.sqlite.heads import (
     BY_NUMBER,
     EXPIRED,
+    Head,
     TurnExpired,
     base_of,
     find,
@@ -43,6 +46,7 @@ from transcript_server.journal.sqlite.queries import each, first, only
 from transcript_server.journal.sqlite.readers import Readers
 from transcript_server.journal.sqlite.schema import PAGE_BYTES, migrate
 from transcript_server.journal.sqlite.writer import Changes, Job, Writer
+from transcript_server.rules.errors import Refusal
 from transcript_server.rules.intake import Draft
 from transcript_server.rules.pages import PageRequest
 
@@ -53,6 +57,8 @@ LEAST_SQLITE: Final = (3, 51, 3)
 
 Result = TypeVar("Result")
 Clock = Callable[[], int]
+_TailKey = tuple[Principal, int, Face, int, int, int]
+_log = logging.getLogger(__name__)
 
 
 class StoreInUse(Exception):  # noqa: N818 - says what is the case
@@ -87,7 +93,7 @@ class SqliteJournal:
         self._writer = Writer(writer, self.hub.committed)
         self._readers = Readers(path)
         self._copying: set[int] = set()
-        self._tails: dict[tuple[int, Face, int, int, int], asyncio.Task[Tail]] = {}
+        self._tails: dict[_TailKey, asyncio.Task[Tail]] = {}
         self._background = {asyncio.create_task(self._sweep()), asyncio.create_task(self._take_away_hidden())}
 
     @classmethod
@@ -118,21 +124,17 @@ class SqliteJournal:
         return await self._writer.do(job)
 
     async def session(self, who: Principal, session_id: str) -> Session:
-        return await self._read(
-            lambda connection: sessions.session_of(
-                connection, find_unexpired(connection, who, session_id, self._now_us())
-            )
-        )
+        return await self._read_head(who, session_id, sessions.session_of)
 
     async def sessions(
         self, who: Principal, which: SessionFilter, limit: int, after: ListPosition | None
     ) -> tuple[Sequence[Session], ListPosition | None]:
         return await self._read(
-            lambda connection: sessions.listed(connection, who, which, limit, after, self._now_us())
+            lambda connection, now_us: sessions.listed(connection, who, which, limit, after, now_us)
         )
 
     async def sessions_by_number(self, who: Principal, numbers: Sequence[int]) -> Sequence[Session | None]:
-        return await self._read(lambda connection: sessions.by_number(connection, who, numbers))
+        return await self._readers.do(lambda connection: sessions.by_number(connection, who, numbers))
 
     async def update_session(self, who: Principal, session: Session, paths: frozenset[str]) -> Session:
         def job(connection: apsw.Connection, changes: Changes) -> Session:
@@ -193,20 +195,17 @@ class SqliteJournal:
         return await self._write(job)
 
     async def touch(self, who: Principal, session_id: str) -> Place:
-        def read(connection: apsw.Connection) -> tuple[Place, bool]:
-            head = find_unexpired(connection, who, session_id, self._now_us())
+        def read(_: apsw.Connection, head: Head) -> tuple[Place, bool]:
             return head.place, head.wants_touch(self._now_us())
 
-        place, wants = await self._read(read)
+        place, wants = await self._read_head(who, session_id, read)
         if wants:
             await self._writer.do(lambda connection, _: touch(connection, place.number, self._now_us()))
         return place
 
     async def page(self, who: Principal, session_id: str, request: PageRequest, budget: int) -> Page:
-        return await self._read(
-            lambda connection: views.cut_page(
-                connection, find_unexpired(connection, who, session_id, self._now_us()), request, budget
-            )
+        return await self._read_head(
+            who, session_id, lambda connection, head: views.cut_page(connection, head, request, budget)
         )
 
     async def rows(self, who: Principal, place: Place, span: Span, budget: int) -> Rows:
@@ -214,21 +213,15 @@ class SqliteJournal:
             reading.check_place(connection, who, place)
             return rows.read(connection, base_of(place.number), span, budget)
 
-        return await self._read(read)
+        return await self._readers.do(read)
 
     async def event(self, who: Principal, session_id: str, sequence: int) -> bytes:
-        return await self._read(
-            lambda connection: reading.whole_row(
-                connection, find_unexpired(connection, who, session_id, self._now_us()), sequence
-            )
+        return await self._read_head(
+            who, session_id, lambda connection, head: reading.whole_row(connection, head, sequence)
         )
 
     async def locate(self, who: Principal, session_id: str) -> tuple[Place, int]:
-        def read(connection: apsw.Connection) -> tuple[Place, int]:
-            head = find_unexpired(connection, who, session_id, self._now_us())
-            return head.place, head.tip
-
-        return await self._read(read)
+        return await self._read_head(who, session_id, lambda _, head: (head.place, head.tip))
 
     async def bar(self, who: Principal, place: Place, as_of: int) -> HiddenSections | None:
         def read(connection: apsw.Connection) -> HiddenSections | None:
@@ -236,36 +229,48 @@ class SqliteJournal:
             base = base_of(place.number)
             return markers.bar(connection, base, views.turn_start(connection, base, as_of))
 
-        return await self._read(read)
+        return await self._readers.do(read)
 
     async def tail(self, who: Principal, place: Place, face: Face, after: int, budget: int) -> Tail:
         # Watchers that wake together at the same row share one read, and the bytes that it makes.
-        key = (place.number, face, after, budget, self.hub.version(place.number))
+        key = (who, place.number, face, after, budget, self.hub.version(place.number))
         task = self._tails.get(key)
         if task is None:
             task = asyncio.create_task(
                 self._readers.do(lambda connection: reading.tail(connection, who, place, face, after, budget))
             )
             self._tails[key] = task
-            task.add_done_callback(lambda _: self._tails.pop(key, None))
+            task.add_done_callback(lambda done: self._forget_tail(key, done))
         return await asyncio.shield(task)
 
     async def sections(
         self, who: Principal, session_id: str, after: int, limit: int
     ) -> tuple[Sequence[Section], int | None]:
-        return await self._read(
-            lambda connection: markers.contents(
-                connection, find_unexpired(connection, who, session_id, self._now_us()), after, limit
-            )
+        return await self._read_head(
+            who, session_id, lambda connection, head: markers.contents(connection, head, after, limit)
         )
 
-    async def _read(self, read: Callable[[apsw.Connection], Result]) -> Result:
-        """Reads; a turn past its deadline is ended before anybody sees it."""
-        while True:
-            try:
-                return await self._readers.do(read)
-            except TurnExpired as expired:
-                await self._interrupt(expired.number)
+    async def _read_head(
+        self, who: Principal, session_id: str, read: Callable[[apsw.Connection, Head], Result]
+    ) -> Result:
+        """Reads of a session that is found first."""
+        return await self._read(
+            lambda connection, now_us: read(connection, find_unexpired(connection, who, session_id, now_us))
+        )
+
+    async def _read(self, read: Callable[[apsw.Connection, int], Result]) -> Result:
+        """Reads as of now; a turn past its deadline is ended before anybody sees it."""
+        try:
+            while True:
+                try:
+                    return await self._readers.do(lambda connection: read(connection, self._now_us()))
+                except TurnExpired as expired:
+                    await self._interrupt(expired.number)
+        except Refusal as refusal:
+            if refusal.reason != error_reason_pb2.ERROR_REASON_STORE_FULL:
+                raise
+            # No room to write the turn's end: reads go on all the same, as of a time before any deadline.
+            return await self._readers.do(lambda connection: read(connection, 0))
 
     async def _write(self, job: Job[Result]) -> Result:
         while True:
@@ -284,13 +289,22 @@ class SqliteJournal:
 
         await self._writer.do(job)
 
+    def _forget_tail(self, key: _TailKey, done: asyncio.Task[Tail]) -> None:
+        self._tails.pop(key, None)
+        if not done.cancelled():
+            # Every watcher that wanted it may have left by now.
+            done.exception()
+
     async def _sweep(self) -> None:
         """Ends turns that lie past their deadline and that nobody asks for."""
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
             overdue = await self._readers.do(lambda connection: [*each(connection, EXPIRED, (self._now_us(),))])
             for (number,) in overdue:
-                await self._interrupt(number)
+                try:
+                    await self._interrupt(number)
+                except Refusal as refusal:
+                    _log.warning("a turn past its deadline could not be ended: %s", refusal.message)
 
     async def _take_away_hidden(self) -> None:
         """Takes the rows of deleted sessions and of abandoned copies away, a step at a time."""
