@@ -30,14 +30,18 @@ _NANOS: Final = range(1_000_000_000)
 
 
 @cache
-def _watched_fields(descriptor: Descriptor) -> tuple[FieldDescriptor, ...]:
-    return tuple(field for field in descriptor.fields if _is_watched(field))
+def _watched_fields(descriptor: Descriptor) -> frozenset[int]:
+    """The numbers of a message's fields that may be out of range."""
+    return frozenset(field.number for field in descriptor.fields if _is_watched(field))
 
 
 def _is_watched(field: FieldDescriptor) -> bool:
     if field.type == FieldDescriptor.TYPE_STRING:
         return not is_elidable(field) and field.name not in _LONGER
-    return field.type in (FieldDescriptor.TYPE_ENUM, FieldDescriptor.TYPE_MESSAGE, *_INTEGERS)
+    if field.message_type is not None:
+        # A map's entries are checked where the map has a meaning; an empty message has nothing to check.
+        return not field.message_type.GetOptions().map_entry and bool(field.message_type.fields)
+    return field.type in (FieldDescriptor.TYPE_ENUM, *_INTEGERS)
 
 
 def violations(message: Message, path: str = "") -> Iterator[Violation]:
@@ -52,7 +56,7 @@ def violations(message: Message, path: str = "") -> Iterator[Violation]:
         return
     watched = _watched_fields(message.DESCRIPTOR)
     for field, value in message.ListFields():
-        if field not in watched or (field.message_type is not None and field.message_type.GetOptions().map_entry):
+        if field.number not in watched:
             continue
         if not field.is_repeated:
             yield from _value_violations(field, value, f"{path}{field.name}")

@@ -26,6 +26,7 @@ _PICTOGRAPHS: Final = (range(0x2190, 0x2C00), range(0x1F000, 0x1FB00), range(0x3
 _BREAKING_CATEGORIES: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _BIDI_CONTROLS: Final = frozenset([0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
 
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _SESSION_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -74,7 +75,7 @@ def id_fault(value: str, limit: int) -> str | None:
     """What is wrong with an id of at most `limit` bytes; none if nothing is. No control characters."""
     if (size := len(value.encode())) > limit:
         return f"has {size} bytes, at most {limit} are allowed"
-    if any(unicodedata.category(character) == "Cc" for character in value):
+    if _CONTROL.search(value) is not None:
         return "has a control character"
     return None
 
