@@ -7,7 +7,7 @@ not know, and where broken bytes broke.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
@@ -15,6 +15,7 @@ from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 _LENGTH_DELIMITED = 2
+_FIRST_FIELD = 1 << 3 | _LENGTH_DELIMITED
 _FIXED_WIDTHS = {1: 8, 5: 4}
 
 
@@ -35,18 +36,13 @@ def embed(number: int, message: bytes) -> bytes:
     return varint(number << 3 | _LENGTH_DELIMITED) + varint(len(message)) + message
 
 
-def embedded_size(number: int, size: int) -> int:
-    """How many bytes `embed` makes of a message of `size` bytes."""
-    return len(varint(number << 3)) + len(varint(size)) + size
-
-
-def join(number: int, messages: Iterable[bytes]) -> bytes:
-    """Serialized messages as the repeated field `number`."""
-    tag = varint(number << 3 | _LENGTH_DELIMITED)
-    parts: list[bytes] = []
-    for message in messages:
-        parts += (tag, varint(len(message)), message)
-    return b"".join(parts)
+def first_field_prefix(size: int) -> bytes:
+    """What stands before a message of `size` bytes that is field 1: quick, because it stands before every row."""
+    if size < 0x80:
+        return bytes((_FIRST_FIELD, size))
+    if size < 0x4000:
+        return bytes((_FIRST_FIELD, size & 0x7F | 0x80, size >> 7))
+    return bytes((_FIRST_FIELD,)) + varint(size)
 
 
 def has_unknown_fields(message: Message) -> bool:

@@ -25,4 +25,4 @@ def only(connection: apsw.Connection, statement: str, bindings: Bindings = ()) -
 
 def each(connection: apsw.Connection, statement: str, bindings: Bindings = ()) -> Iterator[tuple[Any, ...]]:
     """A query's rows, read as they are asked for."""
-    yield from connection.execute(statement, bindings)
+    return connection.execute(statement, bindings)

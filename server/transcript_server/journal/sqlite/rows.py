@@ -9,10 +9,7 @@ import apsw
 from transcript_server.journal.journal import Face, Rows, Span
 from transcript_server.journal.sqlite.queries import each
 from transcript_server.journal.sqlite.schema import HUMAN, KEPT
-from transcript_server.rules.wire import embed
-
-EVENTS_FIELD: Final = 1
-"""`EventBatch.events`, and `events` of every response that streams rows."""
+from transcript_server.rules.wire import first_field_prefix
 
 _RANGE: Final = "key >= ? AND key <= ? ORDER BY key"
 BODIES: Final = {
@@ -27,12 +24,12 @@ def read(connection: apsw.Connection, base: int, span: Span, budget: int, *, at_
     parts: list[bytes] = []
     last = span.first - 1
     for key, body in each(connection, BODIES[span.face], (base + span.first, base + span.last)):
-        part = embed(EVENTS_FIELD, body)
-        budget -= len(part)
+        prefix = first_field_prefix(len(body))
+        budget -= len(prefix) + len(body)
         if budget < 0 and (parts or not at_least_one):
             break
-        parts.append(part)
+        parts += (prefix, body)
         last = key - base
     else:
         last = span.last
-    return Rows(b"".join(parts), len(parts), last)
+    return Rows(b"".join(parts), len(parts) // 2, last)

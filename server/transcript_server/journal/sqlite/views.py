@@ -22,8 +22,8 @@ TURN_START: Final = f"""
 SELECT key FROM event INDEXED BY boundary WHERE {BOUNDARY} AND flags & {Flag.OPENS:d} AND key > ? AND key <= ?
 ORDER BY key DESC LIMIT 1"""
 _INDEXED: Final = (
-    "SELECT key, turn, flags & {message:d}, size FROM event INDEXED BY {index} "
-    "WHERE {covered} AND key >= ? AND key <= ?"
+    "SELECT key - :base, turn, flags & {message:d} <> 0, size FROM event INDEXED BY {index} "
+    "WHERE {covered} AND key >= :first AND key <= :last"
 )
 _KEPT: Final = _INDEXED.format(message=Flag.MESSAGE, index="kept", covered=KEPT)
 _HUMAN: Final = _INDEXED.format(message=Flag.MESSAGE, index="human", covered=HUMAN)
@@ -87,10 +87,9 @@ class Viewed:
 
     def _rows(self, query: str, first: int, last: int) -> Iterator[IndexedRow]:
         if first > last:
-            return
-        base = self._base
-        for key, turn, message, size in each(self._connection, query, (base + first, base + last)):
-            yield IndexedRow(key - base, turn, bool(message), size)
+            return iter(())
+        bounds = {"base": self._base, "first": self._base + first, "last": self._base + last}
+        return map(IndexedRow._make, each(self._connection, query, bounds))
 
 
 def cut_page(connection: apsw.Connection, head: Head, request: PageRequest, budget: int) -> Page:
