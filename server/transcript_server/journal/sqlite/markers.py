@@ -46,6 +46,8 @@ def contents(connection: apsw.Connection, head: Head, after: int, limit: int) ->
     starts = [(key - base, messages, Event.FromString(body).section_marker) for key, messages, body in found]
     if after < 0 and head.tip and (not starts or _has_opening(connection, base)):
         starts.insert(0, (1, 0, None))
+    if not starts:
+        return (), None
     ends = [(sequence - 1, messages) for sequence, messages, _ in starts[1:]] + [(head.tip, head.messages)]
     sections = [
         Section(marker=marker, first_sequence=first, last_sequence=last, message_count=messages_after - messages_before)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Final
 
 import apsw
 
 from transcript_server.journal.sqlite.heads import LAST_SEQUENCE, Head, base_of
-from transcript_server.journal.sqlite.queries import each
+from transcript_server.journal.sqlite.queries import each, first
 
 STEP_ROWS: Final = 500
+IS_HIDDEN: Final = "SELECT 1 FROM hidden WHERE number = ?"
 _KEYED: Final = ("event", "marker", "summary", "request", "surface", "emptied")
 TAKE_KEYED: Final = tuple(
     f"DELETE FROM {table} WHERE key IN (SELECT key FROM {table} WHERE key > :first AND key <= :last LIMIT :rows)"
@@ -32,8 +34,15 @@ def hidden(connection: apsw.Connection) -> list[int]:
     return [number for (number,) in each(connection, "SELECT number FROM hidden ORDER BY number")]
 
 
-def step(connection: apsw.Connection, number: int) -> bool:
-    """Takes some rows of a hidden journal away; whether none is left."""
+def step(connection: apsw.Connection, number: int, copying: Set[int]) -> bool:
+    """Takes some rows of a hidden journal away; whether there is nothing left to do.
+
+    Args:
+        copying: Numbers of copies under way, which are left alone. A copy that was finished since its number
+            was read is a session by now, and hidden no longer.
+    """
+    if number in copying or first(connection, IS_HIDDEN, (number,)) is None:
+        return True
     base = base_of(number)
     bounds = {"first": base, "last": base | LAST_SEQUENCE, "number": number, "rows": STEP_ROWS}
     before = connection.total_changes()

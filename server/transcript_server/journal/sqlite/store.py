@@ -43,7 +43,7 @@ from transcript_server.journal.sqlite.heads import (
     touch,
 )
 from transcript_server.journal.sqlite.queries import each, first, only
-from transcript_server.journal.sqlite.readers import Readers
+from transcript_server.journal.sqlite.readers import Readers, keep_plans
 from transcript_server.journal.sqlite.schema import PAGE_BYTES, migrate
 from transcript_server.journal.sqlite.writer import Changes, Job, Writer
 from transcript_server.rules.errors import Refusal
@@ -309,9 +309,9 @@ class SqliteJournal:
     async def _take_away_hidden(self) -> None:
         """Takes the rows of deleted sessions and of abandoned copies away, a step at a time."""
         for number in await self._readers.do(removal.hidden):
-            if number in self._copying:
-                continue
-            while not await self._writer.do(lambda connection, _, number=number: removal.step(connection, number)):  # type: ignore[misc]
+            while not await self._writer.do(
+                lambda connection, _, number=number: removal.step(connection, number, self._copying)
+            ):  # type: ignore[misc]
                 pass
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
@@ -335,6 +335,7 @@ def _open_files(folder: Path) -> tuple[IO[str], apsw.Connection, Path]:
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     connection = apsw.Connection(str(path), statementcachesize=256)
     connection.set_busy_timeout(5000)
+    keep_plans(connection)
     connection.pragma("page_size", PAGE_BYTES)
     connection.pragma("journal_mode", "wal")
     connection.pragma("synchronous", "full")
