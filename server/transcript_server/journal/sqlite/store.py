@@ -309,10 +309,11 @@ class SqliteJournal:
     async def _take_away_hidden(self) -> None:
         """Takes the rows of deleted sessions and of abandoned copies away, a step at a time."""
         for number in await self._readers.do(removal.hidden):
-            while not await self._writer.do(
-                lambda connection, _, number=number: removal.step(connection, number, self._copying)
-            ):  # type: ignore[misc]
+            while not await self._take_away_some(number):
                 pass
+
+    async def _take_away_some(self, number: int) -> bool:
+        return await self._writer.do(lambda connection, _: removal.step(connection, number, self._copying))
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)
