@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Final
 
@@ -16,6 +17,9 @@ from transcript_server.services.calls import Call
 from transcript_server.services.draining import until_draining
 from transcript_server.services.fields import check_session_id, named
 from transcript_server.services.messages import stream_rows
+
+INLINE_ROWS: Final = 32
+"""Rows that are taken in on the event loop; more are taken in beside it."""
 
 _ROW: Final = "events[0]"
 
@@ -85,7 +89,11 @@ class JournalService:
 
     async def _append(self, request: pb.AppendEventsRequest, call: Call, prefix: str) -> pb.AppendEventsResponse:
         check_session_id(request.session_id, f"{prefix}session_id")
-        drafts = self._intake.take(request.events, f"{prefix}events")
+        if len(request.events) > INLINE_ROWS:
+            # Long enough to keep every other call waiting.
+            drafts = await asyncio.to_thread(self._intake.take, request.events, f"{prefix}events")
+        else:
+            drafts = self._intake.take(request.events, f"{prefix}events")
         tell = audit(call, request.session_id, drafts)
         appended = await self._journal.append(
             call.principal,

@@ -59,15 +59,18 @@ class Append:
         """
         fresh = self._set_aside(drafts)
         expired = self._head.expired(self._now_us)
+        landed: dict[int | None, int] = {}
         if fresh:
             if expected is not None and expected != self._head.tip:
                 raise _mismatch(expected, self._head.tip)
             self._complete([drafts[index].event for index in fresh])
-            self._carry_out([(index, drafts[index].event) for index in fresh], drafts, expired, as_recorded)
+            planned = self._carry_out([(index, drafts[index].event) for index in fresh], drafts, expired, as_recorded)
+            landed = {landing.origin: landing.sequence for landing in planned.landings}
         elif expired:
             raise TurnExpired(self._head.number)
         return Appended(
-            sequences=[self._sequence_of(draft.event.id) for draft in drafts],
+            # What was set aside, or is held, is looked up as things stand now: this append may have let it go.
+            sequences=[landed.get(index) or self._sequence_of(draft.event.id) for index, draft in enumerate(drafts)],
             latest_sequence=self._head.tip,
             event_ids=[draft.event.id for draft in drafts],
         )
@@ -125,7 +128,7 @@ class Append:
 
     def _carry_out(
         self, events: Sequence[tuple[int, Event]], drafts: Sequence[Draft], expired: bool, as_recorded: bool
-    ) -> None:
+    ) -> Plan:
         head = self._head
         planned = plan(
             head.turns,
@@ -150,6 +153,7 @@ class Append:
         head.turns = planned.turns
         head.deadline_us = self._deadline()
         write_head(self._connection, head)
+        return planned
 
     def _write_rows(self, landings: Sequence[Landing], as_recorded: bool) -> None:
         recorded_at = timestamp(self._head.recorded_us)
