@@ -33,7 +33,7 @@ def fallback(event: Event, kind: Kind) -> str:
             return _line(f"Went back to row {event.rewind.after_sequence}", event.rewind.reason)
         case "session_forked":
             forked = event.session_forked
-            return f"Copied from session {forked.session_id} up to row {forked.sequence}"
+            return f"Copied from session {' '.join(forked.session_id.split())} up to row {forked.sequence}"
         case _:
             return kind.name.replace("_", " ").capitalize()
 

@@ -16,7 +16,7 @@ from google.protobuf.message import Message
 
 from transcript.v1 import error_reason_pb2
 from transcript.v1.event_pb2 import AppendOp, Event, LogOnlyOp
-from transcript_server.rules import limits, shape, text
+from transcript_server.rules import limits, payloads, shape, text
 from transcript_server.rules.errors import Refusal, Violation, invalid_field
 from transcript_server.rules.facts import Kind, kind_of
 from transcript_server.rules.fallback import fallback
@@ -172,43 +172,7 @@ def _field_violations(event: Event, kind: Kind, path: str) -> Iterator[Violation
     if event.HasField("surface") and event.surface.WhichOneof("op") is None:
         yield Violation(f"{path}.surface", "has no operation; set append, replace or log_only")
     yield from shape.violations(event, f"{path}.")
-    yield from _payload_violations(event, kind, path)
-
-
-def _payload_violations(event: Event, kind: Kind, path: str) -> Iterator[Violation]:
-    where = f"{path}.{kind.name}"
-    match kind.name:
-        case "section_marker":
-            if event.HasField("surface"):
-                yield Violation(
-                    f"{path}.surface", "does not belong on a marker, which never enters the model's context"
-                )
-            if event.source_sequences:
-                yield Violation(f"{path}.source_sequences", "do not belong on a marker")
-            marker = event.section_marker
-            marker.label, marker.source = text.normalised(marker.label), text.normalised(marker.source)
-            if (fault := text.line_fault(marker.label, limits.LABEL_CODE_POINTS)) is not None:
-                yield Violation(f"{where}.label", fault)
-            if (fault := text.line_fault(marker.source, limits.SOURCE_CODE_POINTS)) is not None:
-                yield Violation(f"{where}.source", fault)
-        case "note":
-            if (fault := text.line_fault(text.normalised(event.note.source), limits.SOURCE_CODE_POINTS)) is not None:
-                yield Violation(f"{where}.source", fault)
-        case "turn_started":
-            timeout = event.turn_started.idle_timeout
-            if timeout.seconds > limits.IDLE_TIMEOUT_SECONDS_MAX:
-                yield Violation(f"{where}.idle_timeout", f"is over {limits.IDLE_TIMEOUT_SECONDS_MAX} s")
-        case "human_request":
-            if not event.human_request.request_id:
-                yield Violation(f"{where}.request_id", "is required: a response names it")
-            if len(event.human_request.options) > limits.REQUEST_OPTIONS:
-                yield Violation(f"{where}.options", f"has more than {limits.REQUEST_OPTIONS} entries")
-        case "human_response":
-            if not event.human_response.request_id:
-                yield Violation(f"{where}.request_id", "is required: the request that it ends")
-        case "compaction_checkpoint":
-            if event.compaction_checkpoint.summary_sequence:
-                yield Violation(f"{where}.summary_sequence", "is assigned by the server; leave it unset")
+    yield from payloads.violations(event, kind, path)
 
 
 def _check_surface(event: Event, kind: Kind, path: str) -> None:

@@ -20,8 +20,19 @@ _HIDDEN_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _IGNORABLE: Final = frozenset(
     [0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x3164, 0xFFA0, *range(0xE0100, 0xE01F0)]
 )
-# Where pictographs lie that take part in joined sequences: arrows to dingbats, and the emoji planes.
-_PICTOGRAPHS: Final = (range(0x2190, 0x2C00), range(0x1F000, 0x1FB00), range(0x3030, 0x3031), range(0x3297, 0x329A))
+# Extended_Pictographic (Unicode, emoji-data): what may stand on either side of a joiner. The emoji planes in one.
+_PICTOGRAPHS: Final = frozenset(
+    [
+        0xA9, 0xAE, 0x203C, 0x2049, 0x2122, 0x2139, *range(0x2194, 0x219A), 0x21A9, 0x21AA, 0x231A, 0x231B, 0x2328,
+        0x2388, 0x23CF, *range(0x23E9, 0x23F4), *range(0x23F8, 0x23FB), 0x24C2, 0x25AA, 0x25AB, 0x25B6, 0x25C0,
+        *range(0x25FB, 0x25FF), *range(0x2600, 0x2606), *range(0x2607, 0x2613), *range(0x2614, 0x2686),
+        *range(0x2690, 0x2706), *range(0x2708, 0x2713), 0x2714, 0x2716, 0x271D, 0x2721, 0x2728, 0x2733, 0x2734,
+        0x2744, 0x2747, 0x274C, 0x274E, *range(0x2753, 0x2756), 0x2757, *range(0x2763, 0x2768),
+        *range(0x2795, 0x2798), 0x27A1, 0x27B0, 0x27BF, 0x2934, 0x2935, *range(0x2B05, 0x2B08), 0x2B1B, 0x2B1C,
+        0x2B50, 0x2B55, 0x3030, 0x303D, 0x3297, 0x3299, *range(0x1F000, 0x1F1E6), *range(0x1F200, 0x1F3FB),
+        *range(0x1F400, 0x1FB00),
+    ]
+)  # fmt: skip
 
 _BREAKING_CATEGORIES: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _BIDI_CONTROLS: Final = frozenset([0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
@@ -92,13 +103,11 @@ def session_id_fault(value: str, limit: int) -> str | None:
 
 
 def _follows_visible(text: str, index: int) -> bool:
-    """Whether a variation selector has a character to vary: one, and not another selector or joiner."""
-    return (
-        index > 0
-        and text[index - 1] != _ZWJ
-        and ord(text[index - 1]) not in _VARIATION_SELECTORS
-        and text[index - 1] != " "
-    )
+    """Whether a variation selector has a character to vary: one, and not a space, a joiner or another selector."""
+    if index == 0:
+        return False
+    before = text[index - 1]
+    return before != _ZWJ and ord(before) not in _VARIATION_SELECTORS and unicodedata.category(before) != "Zs"
 
 
 def _joins_pictographs(text: str, index: int) -> bool:
@@ -109,4 +118,4 @@ def _joins_pictographs(text: str, index: int) -> bool:
 
 
 def _is_pictograph(character: str) -> bool:
-    return any(ord(character) in block for block in _PICTOGRAPHS)
+    return ord(character) in _PICTOGRAPHS

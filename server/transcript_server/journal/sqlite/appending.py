@@ -145,7 +145,8 @@ class Append:
                 f"{limits.HELD_ROWS} rows are held until the running turn ends; wait for it",
                 {"limit": limits.HELD_ROWS},
             )
-        head.recorded_us = max(head.recorded_us, self._now_us)
+        if planned.landings:
+            head.recorded_us = max(head.recorded_us, self._now_us)
         self._write_rows(planned.landings, as_recorded)
         self._surface.check()
         self._write_ids(planned, drafts)

@@ -1,0 +1,1 @@
+"""The pure rules, each by itself: no server, no store, no clock."""
