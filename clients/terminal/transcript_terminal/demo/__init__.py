@@ -1,0 +1,1 @@
+"""What `transcript demo` shows, and the samples it is made of."""
