@@ -89,6 +89,7 @@ class Serving:
         self._stopped = True
         await self._health.enter_graceful_shutdown()
         self._journal.hub.drain()
+        await self._calls.drain(self._drain_seconds)
         await self._server.stop(self._drain_seconds)
         await self._calls.finished()
         await self._journal.close()

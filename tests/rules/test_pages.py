@@ -13,7 +13,7 @@ from semantics.world import examples
 from transcript.v1.transcript_service_pb2 import VIEW_COMPACT, VIEW_FULL, VIEW_JOURNAL, VIEW_UNSPECIFIED
 from transcript_server.rules import limits
 from transcript_server.rules.errors import Refusal
-from transcript_server.rules.pages import IndexedRow, counted_rows, page_request, whole_turns
+from transcript_server.rules.pages import IndexedRow, page_request, whole_turns
 
 MANY, BYTES = 7, 100
 """Limits of a page that random rows reach, in place of the real ones."""
@@ -124,12 +124,6 @@ def test_rule_22_no_more_of_the_index_is_read_than_the_page_needs() -> None:
         assert read == enough + 1
 
 
-def test_rule_18_a_full_page_counts_rows() -> None:
-    """Whatever their turns."""
-    rows = rows_of(3, 4)
-    assert counted_rows(rows, 5) == sequences(rows)[:5]
-    assert counted_rows(rows, 50) == sequences(rows)
-    assert counted_rows([], 5) == []
 
 
 @pytest.mark.parametrize(

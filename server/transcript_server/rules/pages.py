@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -115,8 +115,3 @@ def whole_turns(rows: Iterable[IndexedRow], messages: int) -> list[int]:
         if page_messages >= messages:
             break
     return page
-
-
-def counted_rows(rows: Iterable[IndexedRow], count: int) -> list[int]:
-    """The sequences of a full or journal page's rows, in the order given (rule 18)."""
-    return [row.sequence for row in islice(rows, count)]

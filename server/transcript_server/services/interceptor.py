@@ -24,12 +24,16 @@ from grpc_status import rpc_status
 from transcript.v1 import error_reason_pb2
 from transcript_server.rules.errors import DOMAIN, Refusal
 from transcript_server.services.calls import Call, current_call
+from transcript_server.services.draining import draining
 
 # A status travels in headers, of which HTTP/2 peers take some 8 KiB: a long value is cut, and the rest left out.
 MESSAGE_CHARACTERS: Final = 1000
 METADATA_CHARACTERS: Final = 256
 VIOLATIONS: Final = 8
+QUIET_SECONDS: Final = 0.1
+"""How long no call may have come before a server that drains stops listening."""
 
+_OWN: Final = f"/{DOMAIN}."
 _log = logging.getLogger("transcript.rpc")
 _Behavior = Callable[[Any, Any], Awaitable[Any]]
 
@@ -40,8 +44,25 @@ class Interceptor(grpc.aio.ServerInterceptor):
     def __init__(self) -> None:
         self._wrapped: dict[str, grpc.RpcMethodHandler[Any, Any]] = {}
         self._under_way = 0
+        self._calls = 0
+        self._last_call = 0.0
+        self._draining = False
         self._idle = asyncio.Event()
         self._idle.set()
+
+    async def drain(self, seconds: float) -> None:
+        """Refuses new calls with DRAINING, until those under way have finished and none came for a moment.
+
+        What is on its way when a server stops is cut by grpc itself, without a reason: so it stops in silence.
+
+        Args:
+            seconds: How long this may take at most.
+        """
+        self._draining = True
+        until = time.monotonic() + seconds
+        # Silence is what is waited for, and nothing tells of it.
+        while (now := time.monotonic()) < until and (self._calls or now < self._last_call + QUIET_SECONDS):  # noqa: ASYNC110
+            await asyncio.sleep(QUIET_SECONDS / 4)
 
     async def finished(self) -> None:
         """Waits until no handler runs: `grpc.aio` returns from `stop` before its handlers do."""
@@ -82,9 +103,15 @@ class Interceptor(grpc.aio.ServerInterceptor):
         current_call.set(call)
         started = time.perf_counter()
         code, reason = "OK", ""
+        # Tools' services, health above all, are served to the end, and their open calls are not waited for.
+        own = method.startswith(_OWN)
         self._under_way += 1
+        self._calls += own
+        self._last_call = time.monotonic()
         self._idle.clear()
         try:
+            if own and self._draining:
+                raise draining()
             return await behavior(request, context)
         except Refusal as refusal:
             code, reason = refusal.code, refusal.reason_name
@@ -101,6 +128,7 @@ class Interceptor(grpc.aio.ServerInterceptor):
             return await _abort(context, _internal(call.request_id))
         finally:
             self._under_way -= 1
+            self._calls -= own
             if not self._under_way:
                 self._idle.set()
             _log.info(

@@ -59,6 +59,8 @@ class Copy:
     source: int
     number: int
     through: int
+    all_rows: bool
+    """Whether all rows were asked for, however many there would be."""
     copied: int = 0
     copied_ids: str = ""
     messages: int = 0
@@ -74,12 +76,8 @@ def begin(
     through: int,
     session: Session,
     now_us: int,
-    under_way: set[int],
 ) -> Copy | Head:
     """Starts a fork, or finds the copy that was made of the same fields.
-
-    Args:
-        under_way: Takes the copy's number, so that nobody clears it away.
 
     Raises:
         TurnExpired: The source's turn is to be ended first.
@@ -92,15 +90,12 @@ def begin(
     session.kind = session.kind or made.kind
     session.title = session.title or made.title
     session.forked_from_session_id = source_id
-    if not through and (head := _earlier_copy(connection, who, session)) is not None:
-        return head
     session.forked_from_sequence = through or source.tip
-    if (existing := sessions.existing_as(connection, who, session)) is not None:
+    if (existing := _earlier_copy(connection, who, session, all_rows=not through)) is not None:
         return existing
     number = sessions.next_number(connection)
-    connection.execute("INSERT INTO hidden VALUES (?)", (number,))
-    under_way.add(number)
-    return Copy(who, session, source.number, number, session.forked_from_sequence)
+    connection.execute("INSERT INTO hidden VALUES (?, TRUE)", (number,))
+    return Copy(who, session, source.number, number, session.forked_from_sequence, all_rows=not through)
 
 
 def step(connection: apsw.Connection, copy: Copy) -> bool:
@@ -138,7 +133,7 @@ def step(connection: apsw.Connection, copy: Copy) -> bool:
 def finish(connection: apsw.Connection, copy: Copy, now_us: int, idle_us: int) -> Head:
     """Makes the copy a session, ends the turn that was running in it, and says where it came from."""
     _check_source(connection, copy)
-    if (existing := sessions.existing_as(connection, copy.who, copy.session)) is not None:
+    if (existing := _earlier_copy(connection, copy.who, copy.session, all_rows=copy.all_rows)) is not None:
         return existing
     head = sessions.insert(connection, copy.who, copy.session, now_us, copy.number)
     connection.execute("DELETE FROM hidden WHERE number = ?", (copy.number,))
@@ -159,14 +154,19 @@ def finish(connection: apsw.Connection, copy: Copy, now_us: int, idle_us: int) -
     return head
 
 
-def _earlier_copy(connection: apsw.Connection, who: Principal, session: Session) -> Head | None:
-    """The copy that an earlier call made of all rows there were, which may be fewer than there are now."""
+def _earlier_copy(connection: apsw.Connection, who: Principal, session: Session, *, all_rows: bool) -> Head | None:
+    """The copy that an earlier or racing call with the same fields made.
+
+    Of all rows there were, that is, which may be fewer or more than there are for this call.
+
+    Raises:
+        Refusal: SESSION_EXISTS if the id is taken by another session.
+    """
     row = first(connection, "SELECT body FROM session WHERE owner = ? AND id = ?", (who, session.id))
-    if row is None:
-        return None
     wanted = Session()
     wanted.CopyFrom(session)
-    wanted.forked_from_sequence = Session.FromString(row[0]).forked_from_sequence
+    if row is not None and all_rows:
+        wanted.forked_from_sequence = Session.FromString(row[0]).forked_from_sequence
     return sessions.existing_as(connection, who, wanted)
 
 

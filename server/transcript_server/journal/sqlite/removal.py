@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
 from typing import Final
 
 import apsw
@@ -11,7 +10,7 @@ from transcript_server.journal.sqlite.heads import LAST_SEQUENCE, Head, base_of
 from transcript_server.journal.sqlite.queries import each, first
 
 STEP_ROWS: Final = 500
-IS_HIDDEN: Final = "SELECT 1 FROM hidden WHERE number = ?"
+IS_HIDDEN: Final = "SELECT 1 FROM hidden WHERE number = ? AND NOT copying"
 _KEYED: Final = ("event", "marker", "summary", "request", "surface", "emptied")
 TAKE_KEYED: Final = tuple(
     f"DELETE FROM {table} WHERE key IN (SELECT key FROM {table} WHERE key > :first AND key <= :last LIMIT :rows)"
@@ -26,22 +25,25 @@ def hide(connection: apsw.Connection, head: Head) -> None:
     connection.execute("DELETE FROM session WHERE number = ?", (head.number,))
     connection.execute("DELETE FROM head WHERE number = ?", (head.number,))
     connection.execute("DELETE FROM held WHERE number = ?", (head.number,))
-    connection.execute("INSERT INTO hidden VALUES (?)", (head.number,))
+    connection.execute("INSERT INTO hidden VALUES (?, FALSE)", (head.number,))
 
 
 def hidden(connection: apsw.Connection) -> list[int]:
-    """Numbers of journals that are to be taken away, or that are being copied."""
-    return [number for (number,) in each(connection, "SELECT number FROM hidden ORDER BY number")]
+    """Numbers of journals that are to be taken away."""
+    return [number for (number,) in each(connection, "SELECT number FROM hidden WHERE NOT copying ORDER BY number")]
 
 
-def step(connection: apsw.Connection, number: int, copying: Set[int]) -> bool:
+def abandon(connection: apsw.Connection, number: int | None = None) -> None:
+    """Gives up a copy that was under way, or every one, for `step` to take its rows."""
+    connection.execute("UPDATE hidden SET copying = FALSE WHERE number = coalesce(?, number)", (number,))
+
+
+def step(connection: apsw.Connection, number: int) -> bool:
     """Takes some rows of a hidden journal away; whether there is nothing left to do.
 
-    Args:
-        copying: Numbers of copies under way, which are left alone. A copy that was finished since its number
-            was read is a session by now, and hidden no longer.
+    It looks anew whether the number is to be taken away: what others decide, they decide in this table.
     """
-    if number in copying or first(connection, IS_HIDDEN, (number,)) is None:
+    if first(connection, IS_HIDDEN, (number,)) is None:
         return True
     base = base_of(number)
     bounds = {"first": base, "last": base | LAST_SEQUENCE, "number": number, "rows": STEP_ROWS}

@@ -37,7 +37,7 @@ CREATE INDEX session_listed ON session(owner, listed_at, number);
 CREATE INDEX session_children ON session(owner, parent, listed_at, number) WHERE parent <> '';
 
 -- Journals that nobody may see: being copied, or being taken away.
-CREATE TABLE hidden(number INTEGER PRIMARY KEY) STRICT;
+CREATE TABLE hidden(number INTEGER PRIMARY KEY, copying INTEGER NOT NULL) STRICT;
 
 -- What every append moves, apart from the session.
 CREATE TABLE head(

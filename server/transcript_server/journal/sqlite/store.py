@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import IO, Final, Self, TypeVar
+from typing import IO, Any, Final, Self, TypeVar
 
 import apsw
 
@@ -92,9 +92,10 @@ class SqliteJournal:
         self.secret = _secret(writer)
         self._writer = Writer(writer, self.hub.committed)
         self._readers = Readers(path)
-        self._copying: set[int] = set()
         self._tails: dict[_TailKey, asyncio.Task[Tail]] = {}
-        self._background = {asyncio.create_task(self._sweep()), asyncio.create_task(self._take_away_hidden())}
+        self._background: set[asyncio.Task[Any]] = set()
+        self._spawn(self._sweep())
+        self._spawn(self._take_away_hidden())
 
     @classmethod
     async def open(cls, folder: Path, *, idle_timeout_seconds: float, now_us: Clock = _now_us) -> Self:
@@ -108,9 +109,10 @@ class SqliteJournal:
         return cls(lock, connection, path, idle_timeout_seconds, now_us)
 
     async def close(self) -> None:
-        for task in self._background:
-            task.cancel()
-        await asyncio.gather(*self._background, return_exceptions=True)
+        while self._background:
+            for task in self._background:
+                task.cancel()
+            await asyncio.gather(*self._background, return_exceptions=True)
         await self._writer.close()
         await self._readers.close()
         self._lock.close()
@@ -154,25 +156,28 @@ class SqliteJournal:
         self._spawn(self._take_away_hidden())
 
     async def fork_session(self, who: Principal, source_id: str, through: int, session: Session) -> Session:
-        begun = await self._write(
-            lambda connection, _: copying.begin(
-                connection, who, source_id, through, session, self._now_us(), self._copying
-            )
+        # A caller that leaves takes nothing back: the copy is made whole, for the retry to find.
+        return await asyncio.shield(self._spawn(self._fork(who, source_id, through, session)))
+
+    async def _fork(self, who: Principal, source_id: str, through: int, session: Session) -> Session:
+        copy = await self._write(
+            lambda connection, _: copying.begin(connection, who, source_id, through, session, self._now_us())
         )
-        if not isinstance(begun, copying.Copy):
+        if not isinstance(copy, copying.Copy):
             return await self.session(who, session.id)
+
+        def finish(connection: apsw.Connection, changes: Changes) -> Session:
+            head = copying.finish(connection, copy, self._now_us(), self._idle_us)
+            changes.add(who, head.number, head.session_id)
+            return sessions.session_of(connection, head)
+
         try:
-            while not await self._writer.do(lambda connection, _: copying.step(connection, begun)):
+            while not await self._writer.do(lambda connection, _: copying.step(connection, copy)):
                 pass
-
-            def job(connection: apsw.Connection, changes: Changes) -> Session:
-                head = copying.finish(connection, begun, self._now_us(), self._idle_us)
-                changes.add(who, head.number, head.session_id)
-                return sessions.session_of(connection, head)
-
-            return await self._writer.do(job)
+            return await self._writer.do(finish)
         finally:
-            self._copying.discard(begun.number)
+            # Of a copy that was finished, nothing is hidden any more; a racing one's, or half of one, is.
+            await self._writer.do(lambda connection, _: removal.abandon(connection, copy.number))
             self._spawn(self._take_away_hidden())
 
     async def append(
@@ -313,12 +318,18 @@ class SqliteJournal:
                 pass
 
     async def _take_away_some(self, number: int) -> bool:
-        return await self._writer.do(lambda connection, _: removal.step(connection, number, self._copying))
+        return await self._writer.do(lambda connection, _: removal.step(connection, number))
 
-    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+    def _spawn(self, work: Coroutine[None, None, Result]) -> asyncio.Task[Result]:
         task = asyncio.create_task(work)
         self._background.add(task)
-        task.add_done_callback(self._background.discard)
+        task.add_done_callback(self._done)
+        return task
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._background.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None and not isinstance(error, Refusal):
+            _log.error("work beside the calls failed", exc_info=error)
 
 
 def _open_files(folder: Path) -> tuple[IO[str], apsw.Connection, Path]:
@@ -343,6 +354,7 @@ def _open_files(folder: Path) -> tuple[IO[str], apsw.Connection, Path]:
     connection.pragma("trusted_schema", False)
     connection.pragma("journal_size_limit", 64 << 20)
     migrate(connection)
+    removal.abandon(connection)
     return lock, connection, path
 
 

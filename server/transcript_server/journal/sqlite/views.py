@@ -13,9 +13,9 @@ from transcript_server.journal.journal import Face, Page, Place, Rows, Span
 from transcript_server.journal.sqlite import requests, rows
 from transcript_server.journal.sqlite.heads import Head
 from transcript_server.journal.sqlite.markers import bar
-from transcript_server.journal.sqlite.queries import each, first
+from transcript_server.journal.sqlite.queries import each, first, only
 from transcript_server.journal.sqlite.schema import BOUNDARY, HUMAN, KEPT
-from transcript_server.rules.pages import IndexedRow, PageRequest, counted_rows, whole_turns
+from transcript_server.rules.pages import IndexedRow, PageRequest, whole_turns
 from transcript_server.rules.turns import Flag
 
 TURN_START: Final = f"""
@@ -31,6 +31,13 @@ KEPT_FORWARDS: Final = f"{_KEPT} ORDER BY key"
 KEPT_BACKWARDS: Final = f"{_KEPT} ORDER BY key DESC"
 HUMAN_FORWARDS: Final = f"{_HUMAN} ORDER BY key"
 HUMAN_BACKWARDS: Final = f"{_HUMAN} ORDER BY key DESC"
+
+_ENDS: Final = (
+    "SELECT min(sequence), max(sequence) FROM (SELECT key - :base AS sequence FROM event INDEXED BY human "
+    f"WHERE {HUMAN} AND key >= :first AND key <= :last ORDER BY key {{order}} LIMIT :size)"
+)
+FIRST_ROWS: Final = _ENDS.format(order="")
+LAST_ROWS: Final = _ENDS.format(order="DESC")
 
 
 class Viewed:
@@ -51,23 +58,39 @@ class Viewed:
         self._compact = view == View.VIEW_COMPACT
         self._journal = view == View.VIEW_JOURNAL
 
-    def backwards(self, first: int, last: int) -> Iterator[IndexedRow]:
-        """The view's rows `first` to `last`, newest first, read as they are asked for."""
-        if self._journal:
-            return (IndexedRow(sequence, 0, False, 0) for sequence in range(last, first - 1, -1))
-        latest, older = self._parts(first, last)
-        return chain(self._rows(HUMAN_BACKWARDS, *latest), self._rows(KEPT_BACKWARDS, *older))
+    def page(self, first: int, last: int, size: int, *, forwards: bool) -> tuple[int, int] | None:
+        """The ends of a page that lies at one end of the rows `first` to `last`; none if the view has none there.
 
-    def forwards(self, first: int, last: int) -> Iterator[IndexedRow]:
-        """The view's rows `first` to `last`, oldest first, read as they are asked for."""
+        Args:
+            size: Messages (compact) or rows (full, journal) wanted.
+            forwards: Whether it is the oldest page, and not the newest.
+        """
+        if first > last:
+            return None
         if self._journal:
-            return (IndexedRow(sequence, 0, False, 0) for sequence in range(first, last + 1))
-        latest, older = self._parts(first, last)
-        return chain(self._rows(KEPT_FORWARDS, *older), self._rows(HUMAN_FORWARDS, *latest))
+            return (first, min(last, first + size - 1)) if forwards else (max(first, last - size + 1), last)
+        if self._compact:
+            page = whole_turns(self._forwards(first, last) if forwards else self._backwards(first, last), size)
+            return (min(page[0], page[-1]), max(page[0], page[-1])) if page else None
+        bounds = {"base": self._base, "first": self._base + first, "last": self._base + last, "size": size}
+        oldest, newest = only(self._connection, FIRST_ROWS if forwards else LAST_ROWS, bounds)
+        return None if oldest is None else (oldest, newest)
 
     def holds(self, first: int, last: int) -> bool:
         """Whether the view has a row from `first` to `last`."""
-        return next(self.backwards(first, last), None) is not None
+        if self._journal:
+            return first <= last
+        return next(self._backwards(first, last), None) is not None
+
+    def _backwards(self, first: int, last: int) -> Iterator[IndexedRow]:
+        """The view's rows `first` to `last`, newest first, read as they are asked for."""
+        latest, older = self._parts(first, last)
+        return chain(self._rows(HUMAN_BACKWARDS, *latest), self._rows(KEPT_BACKWARDS, *older))
+
+    def _forwards(self, first: int, last: int) -> Iterator[IndexedRow]:
+        """The view's rows `first` to `last`, oldest first, read as they are asked for."""
+        latest, older = self._parts(first, last)
+        return chain(self._rows(KEPT_FORWARDS, *older), self._rows(HUMAN_FORWARDS, *latest))
 
     def spans(self, first: int, last: int) -> Iterator[Span]:
         """The view's rows `first` to `last` as spans, oldest first."""
@@ -103,7 +126,7 @@ def cut_page(connection: apsw.Connection, head: Head, request: PageRequest, budg
     hidden: HiddenSections | None = None
     if request.after is not None:
         first, last = request.after + 1, horizon
-        page = _take(viewed.forwards(first, last), request)
+        page = viewed.page(first, last, request.size, forwards=True)
     else:
         first, last = 1, min(request.before or horizon + 1, horizon + 1) - 1
         if not request.expanded:
@@ -112,9 +135,10 @@ def cut_page(connection: apsw.Connection, head: Head, request: PageRequest, budg
                 hidden = None
         if hidden is not None:
             first = hidden.marker_sequence
-        page = _take(viewed.backwards(first, last), request)[::-1]
+        page = viewed.page(first, last, request.size, forwards=False)
     # An empty page lies where it was asked for: behind `last`, or behind `after`.
-    oldest, newest = (page[0], page[-1]) if page else (last + 1, last) if request.after is None else (first, first - 1)
+    nowhere = (last + 1, last) if request.after is None else (first, first - 1)
+    oldest, newest = page or nowhere
     info = PageInfo(
         oldest_sequence=oldest if page else 0,
         newest_sequence=newest if page else 0,
@@ -133,12 +157,6 @@ def turn_start(connection: apsw.Connection, base: int, horizon: int) -> int:
     """The first row of the latest turn as of a row; 0 before the first turn."""
     row = first(connection, TURN_START, (base, base + horizon))
     return 0 if row is None else row[0] - base
-
-
-def _take(view: Iterator[IndexedRow], request: PageRequest) -> list[int]:
-    if request.view == View.VIEW_COMPACT:
-        return whole_turns(view, request.size)
-    return counted_rows(view, request.size)
 
 
 def _with_first_rows(
