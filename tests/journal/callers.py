@@ -28,7 +28,6 @@ from transcript_server.rules.pages import page_request
 
 ME, SOMEBODY_ELSE = Principal("me"), Principal("somebody else")
 BUDGET = 256 * 1024
-PAGE_FIELDS = Event.DESCRIPTOR.fields_by_name
 
 
 def copies(events: tuple[Event, ...]) -> list[Event]:
@@ -51,6 +50,14 @@ async def refusal_of(call: Awaitable[Any]) -> Refusal:
     with pytest.raises(Refusal) as caught:
         await call
     return caught.value
+
+
+async def outcome_of(call: Awaitable[Any]) -> Any:
+    """What a call is answered with, or how it is refused."""
+    try:
+        return await call
+    except Refusal as refusal:
+        return refusal
 
 
 class Caller:

@@ -52,9 +52,7 @@ class SqliteStore:
         self._journal: SqliteJournal | None = None
 
     async def open(self, now_us: Callable[[], int], idle_timeout_seconds: float = HOUR) -> SqliteJournal:
-        self._journal = await SqliteJournal.open(
-            self.folder, idle_timeout_seconds=idle_timeout_seconds, now_us=now_us
-        )
+        self._journal = await SqliteJournal.open(self.folder, idle_timeout_seconds=idle_timeout_seconds, now_us=now_us)
         return self._journal
 
     async def close(self) -> None:

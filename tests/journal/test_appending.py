@@ -93,7 +93,9 @@ async def test_rule_1_recorded_at_goes_on_from_the_last_row_after_opening_anew(
 async def test_rule_2_what_was_answered_is_there_after_opening_anew(store: Store, caller: Caller, clock: Clock) -> None:
     """Byte by byte, the journal's identity and the key of the hashes included."""
     await caller.create(title="kept", labels={"a": "b"})
-    await caller.append("s", user(id="a"), call(), result(), reply("x" * 100_000), ask(), marker("one"), begin(), note())
+    await caller.append(
+        "s", user(id="a"), call(), result(), reply("x" * 100_000), ask(), marker("one"), begin(), note()
+    )
     before, secret = await caller.everything(), caller.journal.secret
     await store.close()
     again = Caller(await store.open(clock))
@@ -280,7 +282,9 @@ EXPECTING: list[tuple[str, Callable[[], list[Event]], int, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("events", "expected", "reason"), [row[1:] for row in EXPECTING], ids=[r[0] for r in EXPECTING])
+@pytest.mark.parametrize(
+    ("events", "expected", "reason"), [row[1:] for row in EXPECTING], ids=[r[0] for r in EXPECTING]
+)
 async def test_rule_4_ids_are_looked_at_before_the_expected_tip(
     caller: Caller, events: Callable[[], list[Event]], expected: int, reason: str
 ) -> None:

@@ -27,7 +27,7 @@ from transcript_server.journal.journal import Face, Span
 from transcript_server.rules.errors import Refusal
 from transcript_server.rules.pages import page_request
 
-from .callers import BUDGET, Caller, refusal_of
+from .callers import BUDGET, Caller, outcome_of, refusal_of
 from .stores import Clock, Store
 from .waiting import gone
 
@@ -175,10 +175,9 @@ async def test_appends_that_race_with_a_deletion_are_refused_or_gone(caller: Cal
 
     async def write() -> int:
         for count in range(200):
-            try:
-                await caller.append("s", user())
-            except Refusal as refusal:
-                assert refusal.reason_name == "SESSION_NOT_FOUND"
+            outcome = await outcome_of(caller.append("s", user()))
+            if isinstance(outcome, Refusal):
+                assert outcome.reason_name == "SESSION_NOT_FOUND"
                 return count
         return -1
 

@@ -29,9 +29,9 @@ from transcript.v1.session_pb2 import Session, SessionKind
 from transcript.v1.transcript_service_pb2 import VIEW_COMPACT
 from transcript_server.rules.errors import Refusal
 
-from .callers import Caller, refusal_of
+from .callers import Caller, outcome_of, refusal_of
 from .stores import Clock, Store
-from .waiting import gone
+from .waiting import PATIENCE, gone
 
 MANY = 1600
 """Rows that take a fork several steps to copy."""
@@ -141,11 +141,9 @@ async def test_rule_31_a_fork_goes_on_as_the_source_would_have(caller: Caller, t
     ):
         outcomes = []
         for session_id in ("copy", "so far"):
-            try:
-                appended = await caller.append(session_id, event)
-                outcomes.append((number, [*appended.sequences], ""))
-            except Refusal as refusal:
-                outcomes.append((number, [], refusal.reason_name))
+            outcome = await outcome_of(caller.append(session_id, event))
+            is_refused = isinstance(outcome, Refusal)
+            outcomes.append((number, outcome.reason_name if is_refused else [*outcome.sequences]))
         assert outcomes[0] == outcomes[1]
     ours, theirs = [(await caller.rows(name))[tip:] for name in ("copy", "so far")]
     for row in ours + theirs:
@@ -160,7 +158,17 @@ async def test_rule_31_a_fork_goes_on_as_the_source_would_have(caller: Caller, t
 async def test_rule_31_a_fork_was_last_asked_when_its_source_was_as_of_that_row(caller: Caller, clock: Clock) -> None:
     """By a prompt of any kind, steering or not, stated or recorded; a replacement asks nothing."""
     await caller.create()
-    events = [status(), user(), begin(), call(), user("steers"), reply(), steering(), user(surface=replacing(2, 2)), end()]
+    events = [
+        status(),
+        user(),
+        begin(),
+        call(),
+        user("steers"),
+        reply(),
+        steering(),
+        user(surface=replacing(2, 2)),
+        end(),
+    ]
     asked = []
     for event in events:
         clock.forward(60)
@@ -289,13 +297,12 @@ async def test_rule_31_a_fork_is_seen_when_it_is_whole(caller: Caller) -> None:
     copying = asyncio.ensure_future(fork(caller, "s"))
     hidden = 0
     while not copying.done():
-        try:
-            tip = (await caller.session("copy")).latest_sequence
-        except Refusal as refusal:
-            assert refusal.reason_name == "SESSION_NOT_FOUND"
+        outcome = await outcome_of(caller.session("copy"))
+        if isinstance(outcome, Refusal):
+            assert outcome.reason_name == "SESSION_NOT_FOUND"
             hidden += "copy" not in await caller.listed() or copying.done()
         else:
-            assert tip == MANY + 1
+            assert outcome.latest_sequence == MANY + 1
 
     assert hidden
     assert len(await caller.rows("copy")) == MANY + 1
@@ -342,11 +349,9 @@ async def test_rule_31_a_fork_that_nobody_waits_for_is_whole_or_nothing(store: S
         copying.cancel()
         await asyncio.gather(copying, return_exceptions=True)
         await caller.append("s", user())
-        try:
-            tip = (await caller.session(name)).latest_sequence
-        except Refusal:
-            continue
-        assert len(await caller.rows(name)) == tip > MANY
+        outcome = await outcome_of(caller.session(name))
+        if not isinstance(outcome, Refusal):
+            assert len(await caller.rows(name)) == outcome.latest_sequence > MANY
     await caller.create("last")
     for number in range(1, (await caller.place("last")).number):
         # A copy that was begun may go on by itself: what is left of it in the end is a session, or nothing.

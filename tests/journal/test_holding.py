@@ -98,9 +98,7 @@ async def test_rule_10_of_racing_answers_one_wins(caller: Caller) -> None:
     """The others are told that another stands."""
     await caller.create()
     await caller.append("s", ask("q"))
-    outcomes = await asyncio.gather(
-        *[caller.append("s", respond("q")) for _ in range(10)], return_exceptions=True
-    )
+    outcomes = await asyncio.gather(*[caller.append("s", respond("q")) for _ in range(10)], return_exceptions=True)
     refusals = [outcome for outcome in outcomes if isinstance(outcome, Refusal)]
 
     assert {(refusal.reason_name, refusal.metadata["request_id"]) for refusal in refusals} == {

@@ -86,7 +86,18 @@ async def test_rule_21_a_page_as_of_a_row_is_the_page_that_was_given_then(caller
     """Its info and its rows, byte by byte."""
     await caller.create()
     then = []
-    for event in [user(), call(), result(), marker("a"), user(), reply(), checkpoint(1, 3), begin(), marker("b"), end()]:
+    for event in [
+        user(),
+        call(),
+        result(),
+        marker("a"),
+        user(),
+        reply(),
+        checkpoint(1, 3),
+        begin(),
+        marker("b"),
+        end(),
+    ]:
         await caller.append("s", event)
         info, rows = await caller.page(view=view, page_size=3)
         then.append((info.latest_sequence, info.SerializeToString(), [row.SerializeToString() for row in rows]))
@@ -201,11 +212,9 @@ async def test_rule_12_sections_are_listed_oldest_first_page_by_page(told: Calle
     while True:
         sections, following = await told.journal.sections(told.who, "s", after, limit)
         assert 0 < len(sections) <= limit
-        found += [
-            (section.marker.label if section.HasField("marker") else None, section.first_sequence)
-            + (section.last_sequence, section.message_count)
-            for section in sections
-        ]
+        for section in sections:
+            label = section.marker.label if section.HasField("marker") else None
+            found.append((label, section.first_sequence, section.last_sequence, section.message_count))
         if following is None:
             break
         after = following

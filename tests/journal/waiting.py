@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from semantics.polling import eventually
 
 from .stores import Store
 
@@ -11,6 +11,8 @@ PATIENCE = 10.0
 
 async def gone(store: Store, number: int) -> None:
     """Waits until no table has anything of a journal."""
-    async with asyncio.timeout(PATIENCE):
-        while await store.left_of(number):
-            await asyncio.sleep(0.005)
+
+    async def is_gone() -> bool:
+        return not await store.left_of(number)
+
+    await eventually(is_gone, PATIENCE)

@@ -124,8 +124,6 @@ def test_rule_22_no_more_of_the_index_is_read_than_the_page_needs() -> None:
         assert read == enough + 1
 
 
-
-
 @pytest.mark.parametrize(
     ("view", "asked", "size"),
     [

@@ -16,6 +16,7 @@ from typing import NewType, Protocol
 from transcript.v1.session_pb2 import Session, SessionKind
 from transcript.v1.transcript_service_pb2 import HiddenSections, PageInfo, Section, View
 from transcript_server.journal.hub import Hub
+from transcript_server.journal.lane import Lane
 from transcript_server.rules.intake import Draft
 from transcript_server.rules.pages import PageRequest
 
@@ -156,9 +157,12 @@ class Journal(Protocol):
         ...
 
     async def sessions(
-        self, who: Principal, which: SessionFilter, limit: int, after: ListPosition | None
+        self, who: Principal, which: SessionFilter, limit: int, after: ListPosition | None, budget: int | None = None
     ) -> tuple[Sequence[Session], ListPosition | None]:
-        """At most `limit` of the caller's sessions, the latest prompted first, and where the next page begins."""
+        """The caller's sessions, the latest prompted first, and where the next page begins.
+
+        At most `limit`, and no more than fit `budget` bytes, if one is given.
+        """
         ...
 
     async def sessions_by_number(self, who: Principal, numbers: Sequence[int]) -> Sequence[Session | None]:
@@ -185,8 +189,12 @@ class Journal(Protocol):
         *,
         expected: int | None = None,
         as_recorded: bool = False,
+        lane: Lane | None = None,
     ) -> Appended:
-        """Appends rows, all or none; when it returns they are on stable storage (rules 1 to 11, 23, 24, 26)."""
+        """Appends rows, all or none; when it returns they are on stable storage (rules 1 to 11, 23, 24, 26).
+
+        Appends of one lane are carried out in the order of their calls, awaited or not.
+        """
         ...
 
     async def touch(self, who: Principal, session_id: str) -> Place:

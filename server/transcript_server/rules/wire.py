@@ -36,6 +36,11 @@ def embed(number: int, message: bytes) -> bytes:
     return varint(number << 3 | _LENGTH_DELIMITED) + varint(len(message)) + message
 
 
+def embedded_size(size: int) -> int:
+    """Bytes of a message of `size` bytes inside another, under one of the field numbers 1 to 15."""
+    return 1 + len(varint(size)) + size
+
+
 def first_field_prefix(size: int) -> bytes:
     """What stands before a message of `size` bytes that is field 1: quick, because it stands before every row."""
     if size < 0x80:

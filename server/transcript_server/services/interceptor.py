@@ -26,10 +26,11 @@ from transcript_server.rules.errors import DOMAIN, Refusal
 from transcript_server.services.calls import Call, current_call
 from transcript_server.services.draining import draining
 
-# A status travels in headers, of which HTTP/2 peers take some 8 KiB: a long value is cut, and the rest left out.
-MESSAGE_CHARACTERS: Final = 1000
-METADATA_CHARACTERS: Final = 256
-VIOLATIONS: Final = 8
+# A status travels in headers, of which HTTP/2 peers take some 8 KiB: a long text is cut, and the rest left out.
+MESSAGE_BYTES: Final = 600
+METADATA_BYTES: Final = 200
+VIOLATION_BYTES: Final = 160
+VIOLATIONS: Final = 6
 QUIET_SECONDS: Final = 0.1
 """How long no call may have come before a server that drains stops listening."""
 
@@ -176,7 +177,7 @@ def _writing(generate: Callable[[Any, Any], Any]) -> _Behavior:
 def _request_id(context: grpc.aio.ServicerContext[Any, Any]) -> str:
     """The client's own `x-request-id`, or a new one."""
     for key, value in context.invocation_metadata() or ():
-        if key == "x-request-id" and isinstance(value, str) and value.isascii() and len(value) <= 128:
+        if key == "x-request-id" and isinstance(value, str) and value.isascii() and 0 < len(value) <= 128:
             return value
     return uuid.uuid4().hex
 
@@ -190,19 +191,20 @@ def _internal(request_id: str) -> Refusal:
 
 
 async def _abort(context: grpc.aio.ServicerContext[Any, Any], refusal: Refusal) -> None:
-    message = refusal.message[:MESSAGE_CHARACTERS]
+    message = _cut(refusal.message, MESSAGE_BYTES)
     status = status_pb2.Status(code=grpc.StatusCode[refusal.code].value[0], message=message)
     info = error_details_pb2.ErrorInfo(
         reason=refusal.reason_name,
         domain=DOMAIN,
-        metadata={key: value[:METADATA_CHARACTERS] for key, value in refusal.metadata.items()},
+        metadata={key: _cut(value, METADATA_BYTES) for key, value in refusal.metadata.items()},
     )
     status.details.append(_packed(info))
     if refusal.violations:
         bad_request = error_details_pb2.BadRequest(
             field_violations=[
                 error_details_pb2.BadRequest.FieldViolation(
-                    field=violation.field[:METADATA_CHARACTERS], description=violation.description[:METADATA_CHARACTERS]
+                    field=_cut(violation.field, VIOLATION_BYTES),
+                    description=_cut(violation.description, VIOLATION_BYTES),
                 )
                 for violation in refusal.violations[:VIOLATIONS]
             ]
@@ -210,6 +212,10 @@ async def _abort(context: grpc.aio.ServicerContext[Any, Any], refusal: Refusal) 
         status.details.append(_packed(bad_request))
     # Raises, and must be awaited: an abort that is not lets the handler go on and answer OK.
     await context.abort_with_status(rpc_status.to_status(status))
+
+
+def _cut(text: str, size: int) -> str:
+    return text.encode()[:size].decode(errors="ignore")
 
 
 def _packed(message: Any) -> any_pb2.Any:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Final
 
 from transcript.v1 import journal_service_pb2 as pb
 from transcript.v1.event_pb2 import ContextReset, Event, SectionMarker
 from transcript_server.journal.journal import Face, Journal, Span
+from transcript_server.journal.lane import Lane
 from transcript_server.rules import limits, text
 from transcript_server.rules.errors import invalid_field, sequence_ahead
-from transcript_server.rules.intake import Intake
+from transcript_server.rules.intake import Draft, Intake
+from transcript_server.services.appending import Answer, AppendStream
 from transcript_server.services.auditing import audit
 from transcript_server.services.calls import Call
 from transcript_server.services.draining import until_draining
@@ -32,12 +34,16 @@ class JournalService:
         self._intake = intake
 
     async def AppendEvents(self, request: pb.AppendEventsRequest, call: Call) -> pb.AppendEventsResponse:
-        return await self._append(request, call, "")
+        return await self._append(request, await self._take(request, ""), call)
 
     async def StreamAppendEvents(self, requests: AsyncIterator[pb.StreamAppendEventsRequest], call: Call) -> None:
-        async for request in until_draining(requests, self._journal.hub):
-            appended = await self._append(request.append, call, "append.")
-            await call.send(pb.StreamAppendEventsResponse(append=appended))
+        lane = Lane()
+
+        async def ask(request: pb.StreamAppendEventsRequest) -> Answer:
+            drafts = await self._take(request.append, "append.")
+            return asyncio.create_task(self._append(request.append, drafts, call, lane))
+
+        await AppendStream(ask, call.send).serve(until_draining(requests, self._journal.hub))
 
     async def ReadEvents(self, request: pb.ReadEventsRequest, call: Call) -> None:
         check_session_id(request.session_id)
@@ -87,13 +93,16 @@ class JournalService:
             self._journal.hub.publish(place.number, live.SerializeToString())
         return pb.PublishLiveResponse()
 
-    async def _append(self, request: pb.AppendEventsRequest, call: Call, prefix: str) -> pb.AppendEventsResponse:
+    async def _take(self, request: pb.AppendEventsRequest, prefix: str) -> Sequence[Draft]:
         check_session_id(request.session_id, f"{prefix}session_id")
         if len(request.events) > INLINE_ROWS:
             # Long enough to keep every other call waiting.
-            drafts = await asyncio.to_thread(self._intake.take, request.events, f"{prefix}events")
-        else:
-            drafts = self._intake.take(request.events, f"{prefix}events")
+            return await asyncio.to_thread(self._intake.take, request.events, f"{prefix}events")
+        return self._intake.take(request.events, f"{prefix}events")
+
+    async def _append(
+        self, request: pb.AppendEventsRequest, drafts: Sequence[Draft], call: Call, lane: Lane | None = None
+    ) -> pb.AppendEventsResponse:
         tell = audit(call, request.session_id, drafts)
         appended = await self._journal.append(
             call.principal,
@@ -101,6 +110,7 @@ class JournalService:
             drafts,
             expected=request.expected_latest_sequence if request.HasField("expected_latest_sequence") else None,
             as_recorded=request.as_recorded,
+            lane=lane,
         )
         tell(appended.sequences)
         return pb.AppendEventsResponse(

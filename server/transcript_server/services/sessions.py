@@ -15,6 +15,7 @@ from transcript_server.rules.errors import Violation, invalid_field
 from transcript_server.rules.intake import mint_id, refuse_invalid
 from transcript_server.services.calls import Call
 from transcript_server.services.fields import check_session_id
+from transcript_server.services.messages import ROWS_BUDGET
 from transcript_server.services.tokens import Tokens
 
 _MADE_OF: Final = frozenset({"id", "title", "labels", "kind", "parent_session_id"})
@@ -51,7 +52,7 @@ class SessionService:
             labels=dict(request.labels),
         )
         size = min(request.page_size, limits.PAGE_SIZE_MAX) or limits.LIST_SESSIONS
-        sessions, place = await self._journal.sessions(call.principal, which, size, after)
+        sessions, place = await self._journal.sessions(call.principal, which, size, after, ROWS_BUDGET)
         token = "" if place is None else self._tokens.make(request, place.listed_at, place.number)
         return pb.ListSessionsResponse(sessions=sessions, next_page_token=token)
 

@@ -75,7 +75,7 @@ class Event(_message.Message):
     recorded once: the same id and content again gives the first row, other
     content EVENT_ID_REUSED, for as long as the session lives. The same content is
     the same row as sent, id and time left out, with time unset in the later append
-    or equal to the row's. Minted (UUIDv7) when empty. At most 128 bytes.
+    or equal to the row's. Minted (UUIDv7) when empty. At most 128 bytes, no control characters.
     """
     turn: _builtins.int
     """Ordinal of the turn that the row belongs to; 0 before the first. A row
@@ -109,7 +109,9 @@ class Event(_message.Message):
 
     @_builtins.property
     def source_sequences(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """Rows that this one was made from, for provenance alone. At most 1000; a SectionMarker has none."""
+        """Rows that this one was made from, for provenance alone: none is looked up. At most 1000,
+        each 1 or more; a SectionMarker has none.
+        """
 
     @_builtins.property
     def user_message(self) -> Global___UserMessage:
@@ -477,13 +479,13 @@ class UserMessage(_message.Message):
         ORIGIN_UNSPECIFIED: UserMessage._Origin.ValueType  # 0
         """A person at a prompt, or steering where it comes right after a tool's row."""
         ORIGIN_HUMAN: UserMessage._Origin.ValueType  # 1
-        """A person at a prompt. Never steers, nor do the others but the next."""
+        """A person at a prompt; never steers."""
         ORIGIN_STEERING: UserMessage._Origin.ValueType  # 2
         """A person steering a running turn."""
         ORIGIN_NUDGE: UserMessage._Origin.ValueType  # 3
-        """An automatic push to go on."""
+        """An automatic push to go on; never steers."""
         ORIGIN_AUTOMATION: UserMessage._Origin.ValueType  # 4
-        """A program: a schedule, a webhook, another agent."""
+        """A program: a schedule, a webhook, another agent; never steers."""
 
     class Origin(_Origin, metaclass=_OriginEnumTypeWrapper):
         """Where a user message came from."""
@@ -491,13 +493,13 @@ class UserMessage(_message.Message):
     ORIGIN_UNSPECIFIED: UserMessage.Origin.ValueType  # 0
     """A person at a prompt, or steering where it comes right after a tool's row."""
     ORIGIN_HUMAN: UserMessage.Origin.ValueType  # 1
-    """A person at a prompt. Never steers, nor do the others but the next."""
+    """A person at a prompt; never steers."""
     ORIGIN_STEERING: UserMessage.Origin.ValueType  # 2
     """A person steering a running turn."""
     ORIGIN_NUDGE: UserMessage.Origin.ValueType  # 3
-    """An automatic push to go on."""
+    """An automatic push to go on; never steers."""
     ORIGIN_AUTOMATION: UserMessage.Origin.ValueType  # 4
-    """A program: a schedule, a webhook, another agent."""
+    """A program: a schedule, a webhook, another agent; never steers."""
 
     TEXT_FIELD_NUMBER: _builtins.int
     ATTACHMENTS_FIELD_NUMBER: _builtins.int
@@ -748,7 +750,7 @@ class TurnEnded(_message.Message):
         OUTCOME_COMPLETED: TurnEnded._Outcome.ValueType  # 1
         """The agent finished."""
         OUTCOME_INTERRUPTED: TurnEnded._Outcome.ValueType  # 2
-        """A person or program stopped it, or the server ended it for one that never ended it."""
+        """A person or program stopped it; or the server did, because nobody ended it."""
         OUTCOME_FAILED: TurnEnded._Outcome.ValueType  # 3
         """It failed."""
 
@@ -760,7 +762,7 @@ class TurnEnded(_message.Message):
     OUTCOME_COMPLETED: TurnEnded.Outcome.ValueType  # 1
     """The agent finished."""
     OUTCOME_INTERRUPTED: TurnEnded.Outcome.ValueType  # 2
-    """A person or program stopped it, or the server ended it for one that never ended it."""
+    """A person or program stopped it; or the server did, because nobody ended it."""
     OUTCOME_FAILED: TurnEnded.Outcome.ValueType  # 3
     """It failed."""
 
@@ -846,7 +848,7 @@ class HumanRequest(_message.Message):
     PROMPT_FIELD_NUMBER: _builtins.int
     OPTIONS_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
-    """Pairs the request with its response. Used again, the new request takes the earlier one's place. At most 16 KiB."""
+    """Pairs the request with its response. Required. Used again, the new request takes the earlier one's place. At most 16 KiB."""
     kind: Global___HumanRequest.Kind.ValueType
     """What is asked for."""
     prompt: _builtins.str
@@ -914,7 +916,7 @@ class HumanResponse(_message.Message):
     OUTCOME_FIELD_NUMBER: _builtins.int
     ANSWER_FIELD_NUMBER: _builtins.int
     request_id: _builtins.str
-    """The request that it ends. At most 16 KiB."""
+    """The request that it ends. Required. At most 16 KiB."""
     outcome: Global___HumanResponse.Outcome.ValueType
     """How."""
     answer: _builtins.str

@@ -100,11 +100,11 @@ class Session(_message.Message):
     and free again after a deletion. Minted (UUIDv7) when empty at creation.
     """
     title: _builtins.str
-    """For display. At most 200 code points."""
+    """For display. Brought to NFC; at most 200 code points, none of them control or bidi."""
     kind: Global___SessionKind.ValueType
     """What it is for; decides how viewers open it. Set at creation only."""
     parent_session_id: _builtins.str
-    """The session whose agent runs this one. At most 128 bytes. Set at creation only."""
+    """The session whose agent runs this one, as id; it need not exist. At most 128 bytes. Set at creation only."""
     owner: _builtins.str
     """Who may see it: the caller that made it. Output only."""
     latest_sequence: _builtins.int
@@ -131,7 +131,7 @@ class Session(_message.Message):
     """Messages of the human transcript: what an unread count counts. Output only."""
     @_builtins.property
     def labels(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
-        """Free for callers. At most 64 entries; keys and values at most 256 bytes each."""
+        """Free for callers. At most 64 entries; keys and values at most 256 bytes each, no key empty."""
 
     @_builtins.property
     def created_at(self) -> _timestamp_pb2.Timestamp:

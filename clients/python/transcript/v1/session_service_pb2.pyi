@@ -149,9 +149,11 @@ class ListSessionsRequest(_message.Message):
     page_size: _builtins.int
     """Sessions in a response at most. Default 50, at most 1000."""
     page_token: _builtins.str
-    """next_page_token of an earlier response, with the other fields unchanged. Opaque; empty: the first page."""
+    """next_page_token of an earlier response, with the other fields but page_size unchanged, else
+    INVALID_FIELD. Opaque; empty: the first page.
+    """
     title_contains: _builtins.str
-    """Only those whose title contains this, case folded. At most 200 code points."""
+    """Only those whose title contains this, case folded."""
     parent_session_id: _builtins.str
     """Only those under this session, of any kind."""
     @_builtins.property

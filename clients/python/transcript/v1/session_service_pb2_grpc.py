@@ -35,8 +35,10 @@ class SessionServiceStub(object):
     Any call of any service may fail with INVALID_FIELD, UNKNOWN_FIELD, DRAINING or
     INTERNAL, one that names a session with SESSION_NOT_FOUND, one that writes with
     STORE_FULL. What else an rpc raises stands there. An enum value that the server does
-    not know, or a size, a sequence or a duration below 0, is INVALID_FIELD; a page size
-    above its limit counts as the limit. The server receives messages of up to 10 MiB.
+    not know, or a size, a sequence or a duration below 0, is INVALID_FIELD, and so is a
+    single-line text of more than 16 KiB where its field says nothing else; a page size
+    above its limit counts as the limit. The server receives messages of up to 10 MiB. A
+    call that a server does not serve is UNIMPLEMENTED, without a reason.
     """
 
     def __init__(self, channel):
@@ -87,15 +89,17 @@ class SessionServiceServicer(object):
     Any call of any service may fail with INVALID_FIELD, UNKNOWN_FIELD, DRAINING or
     INTERNAL, one that names a session with SESSION_NOT_FOUND, one that writes with
     STORE_FULL. What else an rpc raises stands there. An enum value that the server does
-    not know, or a size, a sequence or a duration below 0, is INVALID_FIELD; a page size
-    above its limit counts as the limit. The server receives messages of up to 10 MiB.
+    not know, or a size, a sequence or a duration below 0, is INVALID_FIELD, and so is a
+    single-line text of more than 16 KiB where its field says nothing else; a page size
+    above its limit counts as the limit. The server receives messages of up to 10 MiB. A
+    call that a server does not serve is UNIMPLEMENTED, without a reason.
     """
 
     def CreateSession(self, request, context):
         """Makes a session, with an empty journal.
 
-        Idempotent by id: called again with the same id and fields, returns the session;
-        without an id, a retry makes another one.
+        Idempotent by id: called again with the same id and the fields that the session has,
+        returns it; without an id, a retry makes another one.
 
         Errors: SESSION_EXISTS.
         """
@@ -203,8 +207,10 @@ class SessionService(object):
     Any call of any service may fail with INVALID_FIELD, UNKNOWN_FIELD, DRAINING or
     INTERNAL, one that names a session with SESSION_NOT_FOUND, one that writes with
     STORE_FULL. What else an rpc raises stands there. An enum value that the server does
-    not know, or a size, a sequence or a duration below 0, is INVALID_FIELD; a page size
-    above its limit counts as the limit. The server receives messages of up to 10 MiB.
+    not know, or a size, a sequence or a duration below 0, is INVALID_FIELD, and so is a
+    single-line text of more than 16 KiB where its field says nothing else; a page size
+    above its limit counts as the limit. The server receives messages of up to 10 MiB. A
+    call that a server does not serve is UNIMPLEMENTED, without a reason.
     """
 
     @staticmethod

@@ -36,8 +36,10 @@ class SessionServiceStub:
     Any call of any service may fail with INVALID_FIELD, UNKNOWN_FIELD, DRAINING or
     INTERNAL, one that names a session with SESSION_NOT_FOUND, one that writes with
     STORE_FULL. What else an rpc raises stands there. An enum value that the server does
-    not know, or a size, a sequence or a duration below 0, is INVALID_FIELD; a page size
-    above its limit counts as the limit. The server receives messages of up to 10 MiB.
+    not know, or a size, a sequence or a duration below 0, is INVALID_FIELD, and so is a
+    single-line text of more than 16 KiB where its field says nothing else; a page size
+    above its limit counts as the limit. The server receives messages of up to 10 MiB. A
+    call that a server does not serve is UNIMPLEMENTED, without a reason.
     """
 
     @_typing.overload
@@ -47,8 +49,8 @@ class SessionServiceStub:
     CreateSession: _grpc.UnaryUnaryMultiCallable[_session_service_pb2.CreateSessionRequest, _session_service_pb2.CreateSessionResponse]
     """Makes a session, with an empty journal.
 
-    Idempotent by id: called again with the same id and fields, returns the session;
-    without an id, a retry makes another one.
+    Idempotent by id: called again with the same id and the fields that the session has,
+    returns it; without an id, a retry makes another one.
 
     Errors: SESSION_EXISTS.
     """
@@ -91,16 +93,18 @@ class SessionServiceAsyncStub(SessionServiceStub):
     Any call of any service may fail with INVALID_FIELD, UNKNOWN_FIELD, DRAINING or
     INTERNAL, one that names a session with SESSION_NOT_FOUND, one that writes with
     STORE_FULL. What else an rpc raises stands there. An enum value that the server does
-    not know, or a size, a sequence or a duration below 0, is INVALID_FIELD; a page size
-    above its limit counts as the limit. The server receives messages of up to 10 MiB.
+    not know, or a size, a sequence or a duration below 0, is INVALID_FIELD, and so is a
+    single-line text of more than 16 KiB where its field says nothing else; a page size
+    above its limit counts as the limit. The server receives messages of up to 10 MiB. A
+    call that a server does not serve is UNIMPLEMENTED, without a reason.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     CreateSession: _aio.UnaryUnaryMultiCallable[_session_service_pb2.CreateSessionRequest, _session_service_pb2.CreateSessionResponse]  # type: ignore[assignment]
     """Makes a session, with an empty journal.
 
-    Idempotent by id: called again with the same id and fields, returns the session;
-    without an id, a retry makes another one.
+    Idempotent by id: called again with the same id and the fields that the session has,
+    returns it; without an id, a retry makes another one.
 
     Errors: SESSION_EXISTS.
     """
@@ -142,8 +146,10 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
     Any call of any service may fail with INVALID_FIELD, UNKNOWN_FIELD, DRAINING or
     INTERNAL, one that names a session with SESSION_NOT_FOUND, one that writes with
     STORE_FULL. What else an rpc raises stands there. An enum value that the server does
-    not know, or a size, a sequence or a duration below 0, is INVALID_FIELD; a page size
-    above its limit counts as the limit. The server receives messages of up to 10 MiB.
+    not know, or a size, a sequence or a duration below 0, is INVALID_FIELD, and so is a
+    single-line text of more than 16 KiB where its field says nothing else; a page size
+    above its limit counts as the limit. The server receives messages of up to 10 MiB. A
+    call that a server does not serve is UNIMPLEMENTED, without a reason.
     """
 
     @_abc_1.abstractmethod
@@ -154,8 +160,8 @@ class SessionServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_session_service_pb2.CreateSessionResponse, _abc.Awaitable[_session_service_pb2.CreateSessionResponse]]:
         """Makes a session, with an empty journal.
 
-        Idempotent by id: called again with the same id and fields, returns the session;
-        without an id, a retry makes another one.
+        Idempotent by id: called again with the same id and the fields that the session has,
+        returns it; without an id, a retry makes another one.
 
         Errors: SESSION_EXISTS.
         """

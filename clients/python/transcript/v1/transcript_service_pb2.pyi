@@ -449,7 +449,7 @@ class ListSectionsRequest(_message.Message):
     page_size: _builtins.int
     """Sections in a response at most. Default 100, at most 1000; a response ends early at 256 KiB."""
     page_token: _builtins.str
-    """next_page_token of an earlier response. Opaque; empty: the first page."""
+    """next_page_token of an earlier response, else INVALID_FIELD. Opaque; empty: the first page."""
     def __init__(
         self,
         *,
@@ -504,7 +504,7 @@ class Section(_message.Message):
     LAST_SEQUENCE_FIELD_NUMBER: _builtins.int
     MESSAGE_COUNT_FIELD_NUMBER: _builtins.int
     first_sequence: _builtins.int
-    """Its first row: the marker."""
+    """Its first row: the marker, where there is one."""
     last_sequence: _builtins.int
     """Its last row, inclusive; of the last section, so far."""
     message_count: _builtins.int
@@ -543,7 +543,7 @@ class ListTurnsRequest(_message.Message):
     page_size: _builtins.int
     """Turns in a response at most. Default 100, at most 1000; a response ends early at 256 KiB."""
     page_token: _builtins.str
-    """next_page_token of an earlier response. Opaque; empty: the first page."""
+    """next_page_token of an earlier response, else INVALID_FIELD. Opaque; empty: the first page."""
     def __init__(
         self,
         *,

@@ -29,7 +29,7 @@ SELECT key FROM summary INDEXED BY summary_by_id WHERE compaction_id = ? AND key
 ORDER BY key DESC LIMIT 1"""
 FIND_ID: Final = "SELECT digest, sequence FROM id WHERE number = ? AND event_id = ?"
 HELD: Final = "SELECT body FROM held INDEXED BY held_session WHERE number = ? ORDER BY place"
-_MAX_TOKENS: Final = (1 << 63) - 1
+MAX_TOKENS: Final = (1 << 63) - 1
 
 
 class Append:
@@ -199,9 +199,9 @@ class Append:
                 event.compaction_checkpoint.summary_sequence = self._summary(event.compaction_checkpoint.compaction_id)
             case "assistant_message" if Flag.HUMAN in landing.flags:
                 usage = event.assistant_message.usage
-                head.input_tokens = min(head.input_tokens + usage.input_tokens, _MAX_TOKENS)
-                head.output_tokens = min(head.output_tokens + usage.output_tokens, _MAX_TOKENS)
-                head.cached_tokens = min(head.cached_tokens + usage.cached_input_tokens, _MAX_TOKENS)
+                head.input_tokens = min(head.input_tokens + usage.input_tokens, MAX_TOKENS)
+                head.output_tokens = min(head.output_tokens + usage.output_tokens, MAX_TOKENS)
+                head.cached_tokens = min(head.cached_tokens + usage.cached_input_tokens, MAX_TOKENS)
         if Flag.RETIRES in landing.flags:
             requests.retire(connection, head.base, sequence, landing.turn)
         head.messages += Flag.MESSAGE in landing.flags

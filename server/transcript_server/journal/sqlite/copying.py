@@ -6,7 +6,7 @@ kill leaves of it is cleared away like a deleted session.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import apsw
@@ -15,7 +15,7 @@ from transcript.v1.event_pb2 import Event, SessionForked
 from transcript.v1.session_pb2 import Session
 from transcript_server.journal.journal import Principal
 from transcript_server.journal.sqlite import sessions, turn_states
-from transcript_server.journal.sqlite.appending import Append
+from transcript_server.journal.sqlite.appending import MAX_TOKENS, Append
 from transcript_server.journal.sqlite.heads import Head, base_of, find, find_unexpired, write_head
 from transcript_server.journal.sqlite.queries import each, first, only
 from transcript_server.rules.errors import sequence_ahead, session_not_found
@@ -50,9 +50,9 @@ SELECT count(*) FROM event INDEXED BY kept
 WHERE flags & {Flag.KEPT:d} AND flags & {Flag.MESSAGE:d} AND key > ? AND key <= ?"""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Copy:
-    """A fork under way."""
+    """A fork under way, as far as it has come."""
 
     who: Principal
     session: Session
@@ -98,27 +98,30 @@ def begin(
     return Copy(who, session, source.number, number, session.forked_from_sequence, all_rows=not through)
 
 
-def step(connection: apsw.Connection, copy: Copy) -> bool:
-    """Copies some rows; whether all are copied."""
+def step(connection: apsw.Connection, copy: Copy) -> Copy | None:
+    """Copies some rows; how far it has come then, or none if all are copied."""
     source, target = base_of(copy.source), base_of(copy.number)
     _check_source(connection, copy)
     if copy.copied < copy.through:
-        first = source + copy.copied
-        last = _step_end(connection, first, source + copy.through)
-        bounds = {"first": first, "last": last, "shift": target - source, "through": copy.through}
+        start = source + copy.copied
+        last = _step_end(connection, start, source + copy.through)
+        copied = (start, last)
+        bounds = {"first": start, "last": last, "shift": target - source, "through": copy.through}
         for statement in COPY_ROWS:
             connection.execute(statement, bounds)
-        copy.messages += only(connection, MESSAGES, (first, last))[0]
-        for (body,) in each(connection, REPLIES, (first, last)):
-            usage = Event.FromString(body).assistant_message.usage
-            copy.input_tokens += usage.input_tokens
-            copy.output_tokens += usage.output_tokens
-            copy.cached_tokens += usage.cached_input_tokens
-        copy.copied = last - source
-        return False
+        (messages,) = only(connection, MESSAGES, copied)
+        replies = [Event.FromString(body).assistant_message for (body,) in each(connection, REPLIES, copied)]
+        return replace(
+            copy,
+            copied=last - source,
+            messages=copy.messages + messages,
+            input_tokens=copy.input_tokens + sum(reply.usage.input_tokens for reply in replies),
+            output_tokens=copy.output_tokens + sum(reply.usage.output_tokens for reply in replies),
+            cached_tokens=copy.cached_tokens + sum(reply.usage.cached_input_tokens for reply in replies),
+        )
     (last_id,) = only(connection, NEXT_IDS, (copy.source, copy.copied_ids, STEP_ROWS))
     if last_id is None:
-        return True
+        return None
     connection.execute(
         COPY_IDS,
         {
@@ -126,8 +129,7 @@ def step(connection: apsw.Connection, copy: Copy) -> bool:
             "through": copy.through,
         },
     )  # fmt: skip
-    copy.copied_ids = last_id
-    return False
+    return replace(copy, copied_ids=last_id)
 
 
 def finish(connection: apsw.Connection, copy: Copy, now_us: int, idle_us: int) -> Head:
@@ -140,9 +142,9 @@ def finish(connection: apsw.Connection, copy: Copy, now_us: int, idle_us: int) -
     head.tip = copy.through
     head.turns = turn_states.turns_as_of(connection, head.base, head.tip)
     head.messages = copy.messages
-    head.input_tokens, head.output_tokens, head.cached_tokens = (
-        copy.input_tokens, copy.output_tokens, copy.cached_tokens,
-    )  # fmt: skip
+    head.input_tokens = min(copy.input_tokens, MAX_TOKENS)
+    head.output_tokens = min(copy.output_tokens, MAX_TOKENS)
+    head.cached_tokens = min(copy.cached_tokens, MAX_TOKENS)
     head.last_prompt = turn_states.last_prompt_as_of(connection, head.base, head.tip)
     head.recorded_us = _recorded_us(connection, head)
     if head.last_prompt is not None:

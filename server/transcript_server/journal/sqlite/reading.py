@@ -10,7 +10,7 @@ from transcript.v1 import error_reason_pb2
 from transcript.v1.event_pb2 import Event
 from transcript_server.journal.journal import Face, Place, Principal, Span, Tail
 from transcript_server.journal.sqlite import markers, rows, sessions, views
-from transcript_server.journal.sqlite.heads import Head, find
+from transcript_server.journal.sqlite.heads import Head, find_unexpired
 from transcript_server.journal.sqlite.queries import first, only
 from transcript_server.rules.elision import page_form
 from transcript_server.rules.errors import Refusal, session_not_found
@@ -46,14 +46,17 @@ def whole_row(connection: apsw.Connection, head: Head, sequence: int) -> bytes:
     return bytes(body) if shown is None else shown.SerializeToString()
 
 
-def tail(connection: apsw.Connection, who: Principal, place: Place, face: Face, after: int, budget: int) -> Tail:
+def tail(
+    connection: apsw.Connection, who: Principal, place: Place, face: Face, after: int, budget: int, now_us: int
+) -> Tail:
     """What lies after a watcher's cursor, and how things stand at the tip.
 
     Raises:
+        TurnExpired: The running turn is to be ended first.
         Refusal: SESSION_NOT_FOUND once the journal is gone.
     """
     check_place(connection, who, place)
-    head = find(connection, who, place.session_id)
+    head = find_unexpired(connection, who, place.session_id, now_us)
     read = rows.read(connection, head.base, Span(face, after + 1, head.tip), budget)
     bar = None
     if read.last == head.tip:

@@ -26,6 +26,7 @@ from transcript_server.journal.sqlite.heads import (
 from transcript_server.journal.sqlite.queries import each, first, only
 from transcript_server.rules.errors import Refusal
 from transcript_server.rules.turns import Turns
+from transcript_server.rules.wire import embedded_size
 
 _LISTED: Final = f"""
 SELECT {COLUMNS}, s.listed_at FROM session s INDEXED BY {{index}} CROSS JOIN head h USING (number)
@@ -150,15 +151,17 @@ def listed(
     which: SessionFilter,
     limit: int,
     after: ListPosition | None,
+    budget: int | None,
     now_us: int,
 ) -> tuple[Sequence[Session], ListPosition | None]:
-    """At most `limit` sessions after a place in the list, and the place of the last if more follow.
+    """At most `limit` sessions and `budget` bytes after a place in the list; and the last one's place if more follow.
 
     Raises:
         TurnExpired: One of them has a turn past its deadline.
     """
     sessions: list[Session] = []
     place: ListPosition | None = None
+    size = 0
     for head, listed_at in _candidates(connection, who, which, after or _LATEST):
         if not _matches(head, which):
             continue
@@ -166,16 +169,31 @@ def listed(
             return sessions, place
         if head.expired(now_us):
             raise TurnExpired(head.number)
-        sessions.append(session_of(connection, head))
+        session = session_of(connection, head)
+        size += embedded_size(session.ByteSize())
+        if budget is not None and size > budget and sessions:
+            return sessions, place
+        sessions.append(session)
         place = ListPosition(listed_at, head.number)
     return sessions, None
 
 
-def by_number(connection: apsw.Connection, who: Principal, numbers: Sequence[int]) -> Sequence[Session | None]:
-    """The caller's sessions with these numbers; none in the place of one that is gone."""
-    found = (first(connection, BY_NUMBER, (number,)) for number in numbers)
-    heads = [head_of(row) if row is not None else None for row in found]
-    return [session_of(connection, head) if head is not None and head.owner == who else None for head in heads]
+def by_number(
+    connection: apsw.Connection, who: Principal, numbers: Sequence[int], now_us: int
+) -> Sequence[Session | None]:
+    """The caller's sessions with these numbers; none in the place of one that is gone.
+
+    Raises:
+        TurnExpired: One of them has a turn past its deadline.
+    """
+    sessions: list[Session | None] = []
+    for number in numbers:
+        row = first(connection, BY_NUMBER, (number,))
+        head = None if row is None else head_of(row)
+        if head is not None and head.expired(now_us):
+            raise TurnExpired(number)
+        sessions.append(session_of(connection, head) if head is not None and head.owner == who else None)
+    return sessions
 
 
 def _candidates(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
 import logging
 import os
@@ -29,6 +30,7 @@ from transcript_server.journal.journal import (
     Span,
     Tail,
 )
+from transcript_server.journal.lane import Lane
 from transcript_server.journal.sqlite import copying, markers, reading, removal, rows, sessions, views
 from transcript_server.journal.sqlite.appending import Append
 from transcript_server.journal.sqlite.heads import (
@@ -129,14 +131,14 @@ class SqliteJournal:
         return await self._read_head(who, session_id, sessions.session_of)
 
     async def sessions(
-        self, who: Principal, which: SessionFilter, limit: int, after: ListPosition | None
+        self, who: Principal, which: SessionFilter, limit: int, after: ListPosition | None, budget: int | None = None
     ) -> tuple[Sequence[Session], ListPosition | None]:
         return await self._read(
-            lambda connection, now_us: sessions.listed(connection, who, which, limit, after, now_us)
+            lambda connection, now_us: sessions.listed(connection, who, which, limit, after, budget, now_us)
         )
 
     async def sessions_by_number(self, who: Principal, numbers: Sequence[int]) -> Sequence[Session | None]:
-        return await self._readers.do(lambda connection: sessions.by_number(connection, who, numbers))
+        return await self._read(lambda connection, now_us: sessions.by_number(connection, who, numbers, now_us))
 
     async def update_session(self, who: Principal, session: Session, paths: frozenset[str]) -> Session:
         def job(connection: apsw.Connection, changes: Changes) -> Session:
@@ -160,25 +162,31 @@ class SqliteJournal:
         return await asyncio.shield(self._spawn(self._fork(who, source_id, through, session)))
 
     async def _fork(self, who: Principal, source_id: str, through: int, session: Session) -> Session:
-        copy = await self._write(
+        begun = await self._write(
             lambda connection, _: copying.begin(connection, who, source_id, through, session, self._now_us())
         )
-        if not isinstance(copy, copying.Copy):
+        if not isinstance(begun, copying.Copy):
             return await self.session(who, session.id)
-
-        def finish(connection: apsw.Connection, changes: Changes) -> Session:
-            head = copying.finish(connection, copy, self._now_us(), self._idle_us)
-            changes.add(who, head.number, head.session_id)
-            return sessions.session_of(connection, head)
-
         try:
-            while not await self._writer.do(lambda connection, _: copying.step(connection, copy)):
-                pass
-            return await self._writer.do(finish)
+            copy = begun
+            while (further := await self._copy_some(copy)) is not None:
+                copy = further
+            return await self._finish_copy(copy)
         finally:
             # Of a copy that was finished, nothing is hidden any more; a racing one's, or half of one, is.
-            await self._writer.do(lambda connection, _: removal.abandon(connection, copy.number))
+            await self._writer.do(lambda connection, _: removal.abandon(connection, begun.number))
             self._spawn(self._take_away_hidden())
+
+    async def _finish_copy(self, copy: copying.Copy) -> Session:
+        def job(connection: apsw.Connection, changes: Changes) -> Session:
+            head = copying.finish(connection, copy, self._now_us(), self._idle_us)
+            changes.add(copy.who, head.number, head.session_id)
+            return sessions.session_of(connection, head)
+
+        return await self._writer.do(job)
+
+    async def _copy_some(self, copy: copying.Copy) -> copying.Copy | None:
+        return await self._writer.do(lambda connection, _: copying.step(connection, copy))
 
     async def append(
         self,
@@ -188,16 +196,18 @@ class SqliteJournal:
         *,
         expected: int | None = None,
         as_recorded: bool = False,
+        lane: Lane | None = None,
     ) -> Appended:
         def job(connection: apsw.Connection, changes: Changes) -> Appended:
             head = find(connection, who, session_id)
-            appended = Append(connection, head, self._now_us(), self._idle_us).rows(
-                drafts, expected=expected, as_recorded=as_recorded
-            )
-            changes.add(who, head.number, head.session_id)
-            return appended
+            changes.add(who, head.number, session_id)
+            try:
+                return self._append(connection, head).rows(drafts, expected=expected, as_recorded=as_recorded)
+            except TurnExpired:
+                self._append(connection, head).interrupt()
+                return self._append(connection, head).rows(drafts, expected=expected, as_recorded=as_recorded)
 
-        return await self._write(job)
+        return await self._writer.do(job, lane)
 
     async def touch(self, who: Principal, session_id: str) -> Place:
         def read(_: apsw.Connection, head: Head) -> tuple[Place, bool]:
@@ -242,7 +252,7 @@ class SqliteJournal:
         task = self._tails.get(key)
         if task is None:
             task = asyncio.create_task(
-                self._readers.do(lambda connection: reading.tail(connection, who, place, face, after, budget))
+                self._read(lambda connection, now_us: reading.tail(connection, who, place, face, after, budget, now_us))
             )
             self._tails[key] = task
             task.add_done_callback(lambda done: self._forget_tail(key, done))
@@ -284,12 +294,15 @@ class SqliteJournal:
             except TurnExpired as expired:
                 await self._interrupt(expired.number)
 
+    def _append(self, connection: apsw.Connection, head: Head) -> Append:
+        return Append(connection, head, self._now_us(), self._idle_us)
+
     async def _interrupt(self, number: int) -> None:
         def job(connection: apsw.Connection, changes: Changes) -> None:
             row = first(connection, BY_NUMBER, (number,))
             if row is not None:
                 head = head_of(row)
-                Append(connection, head, self._now_us(), self._idle_us).interrupt()
+                self._append(connection, head).interrupt()
                 changes.add(head.owner, number, head.session_id)
 
         await self._writer.do(job)
@@ -318,7 +331,13 @@ class SqliteJournal:
                 pass
 
     async def _take_away_some(self, number: int) -> bool:
-        return await self._writer.do(lambda connection, _: removal.step(connection, number))
+        try:
+            return await self._writer.do(lambda connection, _: removal.step(connection, number))
+        except Refusal as refusal:
+            # Taking away needs a little room itself, which others may just have taken.
+            _log.warning("rows of a deleted session are still there: %s", refusal.message)
+            await asyncio.sleep(SWEEP_SECONDS)
+            return False
 
     def _spawn(self, work: Coroutine[None, None, Result]) -> asyncio.Task[Result]:
         task = asyncio.create_task(work)
@@ -336,26 +355,29 @@ def _open_files(folder: Path) -> tuple[IO[str], apsw.Connection, Path]:
     if tuple(int(part) for part in apsw.sqlite_lib_version().split(".")) < LEAST_SQLITE:
         raise RuntimeError(f"SQLite {apsw.sqlite_lib_version()} can corrupt its log; install apsw 3.51.3 or newer")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = (folder / "lock").open("w")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        lock.close()
-        raise StoreInUse(f"another server has {folder} open; stop it, or choose another folder with --data") from None
     path = folder / "transcript.sqlite3"
-    # Made here and not by SQLite, so that it and the files beside it are the owner's alone.
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    connection = apsw.Connection(str(path), statementcachesize=256)
-    connection.set_busy_timeout(5000)
-    keep_plans(connection)
-    connection.pragma("page_size", PAGE_BYTES)
-    connection.pragma("journal_mode", "wal")
-    connection.pragma("synchronous", "full")
-    connection.pragma("trusted_schema", False)
-    connection.pragma("journal_size_limit", 64 << 20)
-    migrate(connection)
-    removal.abandon(connection)
-    return lock, connection, path
+    with contextlib.ExitStack() as opened:
+        lock = opened.enter_context((folder / "lock").open("w"))
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise StoreInUse(
+                f"another server has {folder} open; stop it, or choose another folder with --data"
+            ) from None
+        # Made here and not by SQLite, so that it and the files beside it are the owner's alone.
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        connection = opened.enter_context(contextlib.closing(apsw.Connection(str(path), statementcachesize=256)))
+        connection.set_busy_timeout(5000)
+        keep_plans(connection)
+        connection.pragma("page_size", PAGE_BYTES)
+        connection.pragma("journal_mode", "wal")
+        connection.pragma("synchronous", "full")
+        connection.pragma("trusted_schema", False)
+        connection.pragma("journal_size_limit", 64 << 20)
+        migrate(connection)
+        removal.abandon(connection)
+        opened.pop_all()
+        return lock, connection, path
 
 
 def _secret(connection: apsw.Connection) -> bytes:

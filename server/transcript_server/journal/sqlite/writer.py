@@ -2,7 +2,8 @@
 
 Exactly one connection writes and checkpoints, which keeps clear of SQLite's WAL-reset bug and of lock waits.
 Each job runs in a savepoint of its own, so one that is refused takes nothing of the others with it; when its
-future is done, the commit that holds its rows has been flushed.
+future is done, the commit that holds its rows has been flushed. A job may run twice, the first time for
+nothing, so it changes nothing but the database.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, Final, TypeVar
 import apsw
 
 from transcript.v1 import error_reason_pb2
+from transcript_server.journal.lane import Lane, LaneClosed
 from transcript_server.rules.errors import Refusal
 
 GROUP_JOBS: Final = 256
@@ -43,9 +45,16 @@ Job = Callable[[apsw.Connection, Changes], Result]
 class _Asked:
     job: Job[Any]
     future: asyncio.Future[Any]
+    lane: Lane | None
     result: Any = None
     error: BaseException | None = None
     changes: Changes = field(default_factory=Changes)
+
+    def fail(self, error: BaseException) -> None:
+        """Notes that nothing of it was written, nor will be of what follows in its lane."""
+        self.error = error
+        if self.lane is not None:
+            self.lane.failed = True
 
 
 class Writer:
@@ -64,14 +73,16 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="transcript-writer", daemon=True)
         self._thread.start()
 
-    async def do(self, job: Job[Result]) -> Result:
+    async def do(self, job: Job[Result], lane: Lane | None = None) -> Result:
         """Runs a job in the next commit; its rows are on stable storage when this returns.
+
+        Jobs run in the order of their calls; one whose lane has failed does not run.
 
         Raises:
             Refusal: What the job raised, or STORE_FULL if the store has no room; nothing of it was written.
         """
         future: asyncio.Future[Result] = self._loop.create_future()
-        self._asked.put(_Asked(job, future))
+        self._asked.put(_Asked(job, future, lane))
         return await future
 
     async def close(self) -> None:
@@ -100,6 +111,7 @@ class Writer:
         self._connection.close()
 
     def _commit(self, group: list[_Asked]) -> None:
+        open_lanes = {asked.lane for asked in group if asked.lane is not None and not asked.lane.failed}
         execute = self._connection.execute
         try:
             execute("BEGIN IMMEDIATE")
@@ -109,10 +121,20 @@ class Writer:
         except Exception as error:  # noqa: BLE001 - whatever it is, nothing of the group was committed
             if self._connection.in_transaction:
                 execute("ROLLBACK")
+            if len(group) == 1:
+                group[0].fail(group[0].error or _as_refusal(error))
+                return
+            # One that finds no room takes the whole group with it: each gets a try of its own.
+            for lane in open_lanes:
+                lane.failed = False
             for asked in group:
-                asked.error = asked.error or _as_refusal(error)
+                asked.error, asked.changes = None, Changes()
+                self._commit([asked])
 
     def _attempt(self, asked: _Asked) -> None:
+        if asked.lane is not None and asked.lane.failed:
+            asked.fail(LaneClosed())
+            return
         self._connection.execute("SAVEPOINT job")
         try:
             asked.result = asked.job(self._connection, asked.changes)
@@ -121,7 +143,7 @@ class Writer:
                 # A full disk ends the whole transaction: the jobs before this one are gone with it.
                 raise
             self._connection.execute("ROLLBACK TO job")
-            asked.error = _as_refusal(error)
+            asked.fail(_as_refusal(error))
         self._connection.execute("RELEASE job")
 
     def _deliver(self, group: list[_Asked]) -> None:

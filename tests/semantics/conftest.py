@@ -1,0 +1,47 @@
+"""One server for the whole folder: every example of every property makes its own session on it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import grpc.aio
+import pytest
+
+from transcript_server.app import Config, serving
+
+from .wire import OPTIONS, Wire
+from .world import THOROUGH, World
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With TRANSCRIPT_THOROUGH=1 the properties of this folder are tried often, and are `thorough` themselves."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent and getattr(item.function, "is_hypothesis_test", False):
+            item.add_marker(pytest.mark.timeout(3600 if THOROUGH else 400))
+            if THOROUGH:
+                item.add_marker(pytest.mark.thorough)
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """The server that the properties share."""
+    folder = tmp_path_factory.mktemp("semantics")
+    with asyncio.Runner() as runner:
+        stack = AsyncExitStack()
+
+        async def start() -> Wire:
+            running = await stack.enter_async_context(serving(Config(data=folder / "data", grpc="127.0.0.1:0")))
+            channel = grpc.aio.insecure_channel(running.address, options=OPTIONS)
+            return Wire(await stack.enter_async_context(channel))
+
+        yield World(runner, runner.run(start()))
+        runner.run(stack.aclose())
+
+
+@pytest.fixture
+def wire(channel: grpc.aio.Channel) -> Wire:
+    """Stubs on a server of the test's own."""
+    return Wire(channel)
