@@ -134,7 +134,7 @@ async def test_watchers_are_told_at_once(server: Serving, wire: Wire) -> None:
     stopping = asyncio.ensure_future(server.stop())
 
     async def to_the_end(watch: grpc.aio.UnaryStreamCall) -> None:
-        async for _ in watch:
+        while await watch.read() is not grpc.aio.EOF:
             pass
 
     async with asyncio.timeout(PATIENCE):
@@ -190,9 +190,12 @@ async def test_a_tool_that_watches_health_does_not_hold_the_server_up(server: Se
     """Its call is no work: it is told, and cut in the end."""
     watching = health_pb2_grpc.HealthStub(wire.channel).Watch(health_pb2.HealthCheckRequest())
     await watching.read()
-    async with asyncio.timeout(PATIENCE):
-        await server.stop()
-    watching.cancel()
+    stopping = asyncio.ensure_future(server.stop())
+    try:
+        await asyncio.wait_for(asyncio.shield(stopping), PATIENCE / 4)
+    finally:
+        watching.cancel()
+        await stopping
 
 
 async def test_a_client_that_reads_nothing_is_cut_when_the_time_is_over(tmp_path, config: Config) -> None:
