@@ -42,6 +42,10 @@ _CHANNEL_OPTIONS: Final = (
 )
 
 
+STOP_SECONDS: Final = 0.1
+"""How long open calls of tools have when a drained server stops."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """What a server is started with."""
@@ -90,7 +94,8 @@ class Serving:
         await self._health.enter_graceful_shutdown()
         self._journal.hub.drain()
         await self._calls.drain(self._drain_seconds)
-        await self._server.stop(self._drain_seconds)
+        # Nothing of ours runs any more; a tool that watches health has been told, and is not waited for.
+        await self._server.stop(STOP_SECONDS)
         await self._calls.finished()
         await self._journal.close()
 
