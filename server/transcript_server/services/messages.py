@@ -8,13 +8,14 @@ from typing import Final
 
 from transcript.v1.transcript_service_pb2 import PageInfo, ReadPageResponse, WatchResponse
 from transcript_server.journal.journal import Journal, Place, Principal, Rows, Span
-from transcript_server.rules.limits import MESSAGE_BYTES
+from transcript_server.rules.limits import KIB, MESSAGE_BYTES
 from transcript_server.rules.wire import embed
 
 ROWS_BUDGET: Final = MESSAGE_BYTES - 64
 """Bytes of rows, and of what stands beside them, in a message: the rest is for tags and lengths."""
-WATCH_BUDGET: Final = MESSAGE_BYTES // 4
-"""The same for a watch, which may stall with a message being sent, the next one read, and live text waiting."""
+WATCH_BUDGET: Final = 48 * KIB
+"""The same for a watch. One that stalls holds the message being sent and the rows that it was made of, the rows
+read ahead, and live text that waits: together less than a whole message may have."""
 
 _PAGE: Final = ReadPageResponse.DESCRIPTOR.fields_by_name["page"].number
 _EVENTS: Final = ReadPageResponse.DESCRIPTOR.fields_by_name["events"].number

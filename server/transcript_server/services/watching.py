@@ -7,8 +7,9 @@ finds, so it buffers one message at most, and a client that is slow slows nobody
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from transcript.v1 import error_reason_pb2
 from transcript.v1 import transcript_service_pb2 as pb
@@ -30,6 +31,9 @@ from transcript_server.services.messages import (
     sessions_field,
     stream_rows,
 )
+
+CHANGED_AT_ONCE: Final = 2
+"""Changed sessions that are read at once: one may have some 32 KiB of labels."""
 
 
 @dataclass(slots=True)
@@ -103,7 +107,10 @@ class Watching:
         whole = not page.rest and tail.tip == seen.cursor
         caught_up = self._caught_up(tail.tip) if whole else b""
         await self._call.send(page_message(page.info, page.rows) + caught_up + sessions_field([tail.session]))
-        async for rows in stream_rows(self._journal, self._who, page.place, page.rest, WATCH_BUDGET):
+        place, rest = page.place, page.rest
+        # Let go of, so that a watch that stalls further on holds one message's rows at a time.
+        del page, tail
+        async for rows in stream_rows(self._journal, self._who, place, rest, WATCH_BUDGET):
             await self._call.send(rows_message(rows))
         return seen
 
@@ -153,33 +160,32 @@ class Watching:
         return caught_up_field(pb.CaughtUp(latest_sequence=latest).SerializeToString())
 
     async def _send_sessions(self) -> None:
-        sessions, _ = await self._journal.sessions(self._who, SessionFilter(), WATCHED_SESSIONS, None)
-        await self._send_in_messages([session.SerializeToString() for session in sessions])
+        """Sends the latest prompted sessions, a message's worth at a time."""
+        left, place = WATCHED_SESSIONS, None
+        while left:
+            sessions, place = await self._journal.sessions(self._who, SessionFilter(), left, place, WATCH_BUDGET)
+            await self._send_states(sessions)
+            if place is None:
+                return
+            left -= len(sessions)
 
     async def _send_changed_sessions(self, watcher: Watcher, watched: Place | None) -> None:
         changed, watcher.sessions = watcher.sessions, {}
         if watched is not None:
             changed.pop(watched.number, None)
-        if not changed:
-            return
-        found = await self._journal.sessions_by_number(self._who, [*changed])
-        now = [
-            session if session is not None else Session(id=session_id, deleted=True)
-            for session, session_id in zip(found, changed.values(), strict=True)
-        ]
-        await self._send_in_messages([session.SerializeToString() for session in now])
+        numbers = [*changed]
+        for start in range(0, len(numbers), CHANGED_AT_ONCE):
+            some = numbers[start : start + CHANGED_AT_ONCE]
+            found = await self._journal.sessions_by_number(self._who, some)
+            await self._send_states(
+                session if session is not None else Session(id=changed[number], deleted=True)
+                for number, session in zip(some, found, strict=True)
+            )
 
-    async def _send_in_messages(self, sessions: Sequence[bytes]) -> None:
-        waiting: list[bytes] = []
-        size = 0
-        for session in sessions:
-            if waiting and size + len(session) > WATCH_BUDGET:
-                await self._call.send(sessions_field(waiting))
-                waiting, size = [], 0
-            waiting.append(session)
-            size += len(session)
-        if waiting:
-            await self._call.send(sessions_field(waiting))
+    async def _send_states(self, sessions: Iterable[Session]) -> None:
+        message = sessions_field([session.SerializeToString() for session in sessions])
+        if message:
+            await self._call.send(message)
 
 
 def _check_resumption(request: pb.WatchRequest, place: Place, tip: int) -> None:
