@@ -208,7 +208,6 @@ class Append:
 
     def _write_ids(self, planned: Plan, drafts: Sequence[Draft]) -> None:
         number = self._head.number
-        let_go = [(row.sequence, number, row.event.id) for row in planned.landings if self._was_held(row)]
         taken: list[tuple[int, str, bytes, int | None]] = [
             (number, row.event.id, _digest(drafts, row.origin), row.sequence)
             for row in planned.landings
@@ -216,16 +215,16 @@ class Append:
         ]
         taken += [(number, event.id, drafts[index].digest, None) for event, index in planned.held if index is not None]
         self._connection.executemany("INSERT INTO id VALUES (?, ?, ?, ?)", taken)
-        self._connection.executemany("UPDATE id SET sequence = ? WHERE number = ? AND event_id = ?", let_go)
 
     def _write_held(self, planned: Plan) -> None:
         number = self._head.number
-        if self._held and not any(index is None for _, index in planned.held):
+        let_go = [(row.sequence, number, row.event.id) for row in planned.landings if self._was_held(row)]
+        if let_go:
             self._connection.execute("DELETE FROM held WHERE number = ?", (number,))
-        self._connection.executemany(
-            "INSERT INTO held(number, body) VALUES (?, ?)",
-            [(number, event.SerializeToString()) for event, index in planned.held if index is not None],
-        )
+            self._connection.executemany("UPDATE id SET sequence = ? WHERE number = ? AND event_id = ?", let_go)
+        asked = [(number, event.SerializeToString()) for event, index in planned.held if index is not None]
+        if asked:
+            self._connection.executemany("INSERT INTO held(number, body) VALUES (?, ?)", asked)
 
     def _deadline(self) -> int | None:
         """When the running turn has lain idle too long; none while none runs, or while it waits for a person."""
