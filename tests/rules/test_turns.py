@@ -118,6 +118,7 @@ def test_rule_7_a_steering_message_steers_until_the_turn_has_ended() -> None:
     """It starts no turn while the latest one has not ended, declared or not."""
     assert of(user(), reply(), steering(), steering()).ordinals == [1, 1, 1, 1]
     assert of(begin(), steering(), end(), steering()).ordinals == [1, 1, 1, 2]
+    assert of(begin(), end(), user(), reply(), steering()).ordinals == [1, 1, 2, 2, 2]
 
 
 def test_rule_7_without_a_turn_nothing_steers() -> None:

@@ -12,6 +12,8 @@ import pytest
 
 from transcript_server.app import Config, serving
 
+from .rows import ask, reply, user
+from .spoiling import path_of
 from .wire import OPTIONS, Wire
 from .world import THOROUGH, World
 
@@ -45,3 +47,14 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 def wire(channel: grpc.aio.Channel) -> Wire:
     """Stubs on a server of the test's own."""
     return Wire(channel)
+
+
+@pytest.fixture
+async def ready(wire: Wire, request: pytest.FixtureRequest) -> Wire:
+    """A server with the session that the specimens speak of."""
+    method = getattr(request.node, "callspec", None) and request.node.callspec.params.get("method")
+    if method and not await wire.serves(path_of(method)):
+        pytest.skip(f"{method} is not served yet")
+    await wire.create("s")
+    await wire.append("s", user("x"), reply("x"), ask("q1"))
+    return wire
