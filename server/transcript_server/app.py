@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 import grpc.aio
-from grpc_channelz.v1 import channelz
+from grpc_channelz.v1 import channelz, channelz_pb2
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from transcript.v1 import journal_service_pb2, session_service_pb2, transcript_service_pb2
@@ -187,7 +187,8 @@ async def _start(config: Config, journal: Journal, host: str, port: int) -> Serv
     health_servicer = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
     channelz.add_channelz_servicer(server)
-    add_reflection(server, [*names, health.SERVICE_NAME])
+    tools = (health.SERVICE_NAME, channelz_pb2.DESCRIPTOR.services_by_name["Channelz"].full_name)
+    add_reflection(server, [*names, *tools])
     try:
         bound = server.add_insecure_port(f"{host}:{port}")
     except RuntimeError:
