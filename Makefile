@@ -51,8 +51,8 @@ test: .venv/.ready ## Run the tests (minutes)
 	@$(BIN)/pytest -m 'not thorough'
 
 .PHONY: thorough
-thorough: .venv/.ready ## Run the tests that count high: long histories, many crashes (longer)
-	@TRANSCRIPT_THOROUGH=1 $(BIN)/pytest -m thorough
+thorough: .venv/.ready ## Run every test at its full count: long histories, many crashes (longer)
+	@TRANSCRIPT_THOROUGH=1 $(BIN)/pytest
 
 .PHONY: check
 check: .venv/.ready ## Check the contract, the generated code, style, types, layers and docs
@@ -70,7 +70,7 @@ check: .venv/.ready ## Check the contract, the generated code, style, types, lay
 	@$(BIN)/ruff check
 	$(call step,types)
 	@$(BIN)/mypy
-	@$(BIN)/mypy tools tests/project
+	@$(BIN)/mypy tools bench tests/project
 	$(call step,layers and docs)
 	@$(BIN)/pytest -q tests/project --ignore tests/project/test_examples.py
 

@@ -1,7 +1,7 @@
 """A gRPC server that does nothing, as fast as Python's gRPC lets it: no interceptor, no log, no store.
 
-    /bare/Empty   an empty message for an empty message
-    /bare/Page    one message of as many bytes as asked for, streamed
+/bare/Empty   an empty message for an empty message
+/bare/Page    one message of as many bytes as asked for, streamed
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ async def page(size: bytes, context: grpc.aio.ServicerContext[Any, Any]) -> None
 
 async def serve() -> None:
     server = grpc.aio.server()
-    handlers = {
+    handlers: dict[str, grpc.RpcMethodHandler[Any, Any]] = {
         "Empty": grpc.unary_unary_rpc_method_handler(empty),
         "Page": grpc.unary_stream_rpc_method_handler(page),
     }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from typing import Any
 
-import grpc.aio
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from bench.rounds import Rounds, median_of, rounds_until, timed
@@ -30,9 +30,9 @@ class Reads:
         self._world = world
         self._client = world.client
         self._health = health_pb2_grpc.HealthStub(world.channel)
-        self._nothing = world.bare_channel.unary_unary("/bare/Empty")
-        self._message = world.bare_channel.unary_stream("/bare/Page")
-        self._stream = world.channel.unary_stream(
+        self._nothing: Any = world.bare_channel.unary_unary("/bare/Empty")
+        self._message: Any = world.bare_channel.unary_stream("/bare/Page")
+        self._stream: Any = world.channel.unary_stream(
             "/transcript.v1.JournalService/ReadEvents", ReadEventsRequest.SerializeToString
         )
         self.page_bytes = 0

@@ -23,11 +23,13 @@ class Server:
         address: Where it listens, host:port.
         pid: Its process.
         log: The file that its log goes to.
+        log_begin: Where its log begins in that file.
     """
 
     address: str
     pid: int
     log: Path
+    log_begin: int
 
     def processor_seconds(self) -> float:
         """The processor time that the server has used, of all its threads; 0 where the system does not say."""
@@ -41,7 +43,7 @@ class Server:
     def handler_seconds(self, method: str) -> float:
         """The median time in the handler of a method's calls so far, as the server's log has it; 0 without any."""
         milliseconds = []
-        for line in self.log.read_text().splitlines():
+        for line in self.log.read_text()[self.log_begin :].splitlines():
             call = json.loads(line) if line.startswith("{") else {}
             if str(call.get("method", "")).endswith(f"/{method}"):
                 milliseconds.append(call["ms"])
@@ -65,6 +67,7 @@ def bare_server(folder: Path) -> Iterator[Server]:
 @contextmanager
 def _process(module: str, *arguments: str, log: Path) -> Iterator[Server]:
     path = log.with_name(f"{log.name}.log")
+    log_begin = path.stat().st_size if path.exists() else 0
     with path.open("a") as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", module, *arguments], stdout=subprocess.PIPE, stderr=errors, text=True
@@ -74,7 +77,7 @@ def _process(module: str, *arguments: str, log: Path) -> Iterator[Server]:
         words = process.stdout.readline().split()
         if not words:
             raise RuntimeError(f"the server did not start: {path.read_text()[-2000:]}")
-        yield Server(words[-1], process.pid, path)
+        yield Server(words[-1], process.pid, path, log_begin)
     finally:
         process.terminate()
         try:

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import chain, cycle, islice
 from pathlib import Path
+from typing import Any
 
 import grpc.aio
 
@@ -87,10 +88,9 @@ async def world(scratch: Path, many_rows: int, load_seconds: float) -> AsyncIter
     store = scratch / "store"
     with transcript_server(store) as server:
         async with connect(server.address) as client:
-            loaded = await _load(client, store, records, many_rows, load_seconds)
+            many, rate, sent_bytes = await _load(client, records, many_rows, load_seconds)
     # Started anew, so that all rows lie in the file and the server has no load behind it.
-    size_ratio = sum(path.stat().st_size for path in store.iterdir()) / loaded.size_ratio
-    loaded = Loaded(loaded.many_rows, loaded.rows_per_second, size_ratio)
+    loaded = Loaded(many, rate, sum(path.stat().st_size for path in store.iterdir()) / sent_bytes)
     sqlite, grouping_sqlite = _fill_peers(peers)
     with transcript_server(store) as server, bare_server(scratch / "bare") as bare:
         async with connect(server.address) as client, grpc.aio.insecure_channel(bare.address) as bare_channel:
@@ -105,8 +105,8 @@ def _fill_peers(peers: Peers | None) -> tuple[Sqlite | None, Sqlite | None]:
     return sqlite, peers.grouping_sqlite()
 
 
-async def _load(client: Client, store: Path, records: Records, many_rows: int, load_seconds: float) -> Loaded:
-    """Loads the sessions; `size_ratio` of what it returns is still the bytes that were sent."""
+async def _load(client: Client, records: Records, many_rows: int, load_seconds: float) -> tuple[int, float, int]:
+    """Loads the sessions; rows of the long one, rows of it a second, and the bytes of all that were sent."""
     loader = _Loader(client)
     ten_thousand = [*records(10_000, seed=4, session=TEN_THOUSAND)]
     await loader.load(TEN_THOUSAND, [event_of(record) for record in ten_thousand])
@@ -136,7 +136,7 @@ async def _load(client: Client, store: Path, records: Records, many_rows: int, l
     seconds = time.monotonic() - begun
     for block in _batches(MANY, (event_of(record) for record in thousand)):
         await loader.append(block)
-    return Loaded(rows + len(thousand), rows / seconds if rows else 0.0, loader.sent_bytes)
+    return rows + len(thousand), rows / seconds if rows else 0.0, loader.sent_bytes
 
 
 class _Loader:
@@ -144,7 +144,7 @@ class _Loader:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._append = channel_of(client).unary_unary("/transcript.v1.JournalService/AppendEvents")
+        self._append: Any = channel_of(client).unary_unary("/transcript.v1.JournalService/AppendEvents")
         self.sent_bytes = 0
 
     async def create(self, session: str) -> None:

@@ -11,6 +11,7 @@ from semantics.rows import ask, begin, call, end, marker, note, replacing, reply
 
 from transcript.v1.event_pb2 import Event
 from transcript_server.journal.journal import Appended, Principal
+from transcript_server.journal.lane import Lane, LaneClosed
 from transcript_server.rules.errors import Refusal
 
 from .callers import Caller, refusal_of
@@ -305,6 +306,48 @@ async def test_rule_4_an_empty_journal_is_expected_as_0(caller: Caller) -> None:
     await caller.append("s", marker(), expected=1)
 
     assert (await caller.append("s", end(), expected=1)).latest_sequence == 3
+
+
+async def test_appends_of_one_lane_are_carried_out_in_the_order_of_their_calls(caller: Caller) -> None:
+    """Awaited or not: each expects the row of the one before it."""
+    await caller.create()
+    lane = Lane()
+    asked = [
+        asyncio.ensure_future(caller.append("s", status(f"{number}"), expected=number, lane=lane))
+        for number in range(30)
+    ]
+
+    assert [[*appended.sequences] for appended in await asyncio.gather(*asked)] == [[n] for n in range(1, 31)]
+    assert [row.status.text for row in await caller.rows()] == [f"{number}" for number in range(30)]
+
+
+async def test_of_a_lane_nothing_is_taken_after_an_append_that_failed(caller: Caller) -> None:
+    """Those before it stand, and an append outside the lane does not mind."""
+    await caller.create()
+    lane = Lane()
+    asked = [
+        asyncio.ensure_future(caller.append("s", respond("never asked") if number == 3 else user(), lane=lane))
+        for number in range(6)
+    ]
+    outcomes = await asyncio.gather(*asked, return_exceptions=True)
+    await caller.append("s", status())
+
+    assert [type(outcome) for outcome in outcomes] == [Appended] * 3 + [Refusal] + [LaneClosed] * 2
+    assert len(await caller.rows()) == 4
+
+
+async def test_what_was_asked_for_before_the_store_is_closed_is_finished(
+    store: Store, caller: Caller, clock: Clock
+) -> None:
+    """And answered."""
+    await caller.create()
+    asked = [asyncio.ensure_future(caller.append("s", user(id=f"{number}"))) for number in range(20)]
+    await asyncio.sleep(0)
+    await store.close()
+    answered = await asyncio.gather(*asked)
+    again = Caller(await store.open(clock))
+
+    assert [row.id for row in await again.rows()] == [name for appended in answered for name in appended.event_ids]
 
 
 async def test_ids_are_minted_and_told(caller: Caller) -> None:

@@ -184,6 +184,19 @@ async def test_rule_31_a_fork_was_last_asked_when_its_source_was_as_of_that_row(
         assert (through, made.last_prompt_at) == (through, then)
 
 
+async def test_rule_1_in_a_fork_recorded_at_goes_on_from_the_last_row_copied(caller: Caller, clock: Clock) -> None:
+    """Though the clock was set back before it was made."""
+    await caller.create()
+    await caller.append("s", user(), begin())
+    clock.forward(-86400)
+    await fork(caller, "s")
+    await caller.append("copy", status())
+
+    recorded = [row.recorded_at.seconds for row in await caller.rows("copy")]
+    assert len(recorded) == 5
+    assert {*recorded} == {recorded[0]}
+
+
 async def test_rule_31_held_rows_stay_with_the_source_and_their_ids_are_free_in_the_copy(caller: Caller) -> None:
     """They are not among the rows that are copied."""
     await caller.create()

@@ -121,6 +121,25 @@ async def test_pages_of_the_list_are_the_whole_list(caller: Caller, clock: Clock
     assert (len(sessions), following) == (5, None)
 
 
+@pytest.mark.parametrize("budget", [1, 300, 1500, 1 << 20])
+async def test_a_page_of_the_list_fits_its_budget_or_is_one_session(caller: Caller, budget: int) -> None:
+    """And the pages are the whole list all the same."""
+    for number in range(9):
+        await caller.create(f"s{number}", title="t" * 60 * number)
+    names: list[str] = []
+    after, pages = None, 0
+    while True:
+        sessions, after = await caller.journal.sessions(caller.who, SessionFilter(), 100, after, budget)
+        assert sum(session.ByteSize() for session in sessions) <= budget or len(sessions) == 1
+        names += [session.id for session in sessions]
+        pages += 1
+        if after is None:
+            break
+
+    assert names == await caller.listed()
+    assert pages == {1: 9, 1 << 20: 1}.get(budget, pages)
+
+
 async def test_a_page_of_the_list_begins_after_its_place_though_the_list_has_moved(
     caller: Caller, clock: Clock
 ) -> None:

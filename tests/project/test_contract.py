@@ -106,7 +106,7 @@ LIMITS = {
         ("AddNoteRequest.event_id", "at most {}"),
         ("ResetContextRequest.event_id", "at most {}"),
     ],
-    "SOURCE_SEQUENCES": [("Event.source_sequences", "at most {}")],
+    "REPEATED": [("Event.source_sequences", "at most {}")],
     "HELD_ROWS": [("Session.held_row_count", "at most {}")],
     "LINE_BYTES": [
         ("Event", "at most {} where its field says nothing else"),

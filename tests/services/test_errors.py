@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import AsyncIterable, Awaitable
+from typing import Any
 
 import apsw
 import grpc
@@ -21,17 +23,17 @@ from .serving import ARITIES, nothing, raising, served
 
 REASONS = [value for value in ErrorReason.DESCRIPTOR.values if value.number]
 INVALID = error_reason_pb2.ERROR_REASON_INVALID_FIELD
-SECRET = "/home/somebody/data: SELECT body FROM event WHERE text = 'sesame'"
+INSIDE = "/home/somebody/data: SELECT body FROM event WHERE text = 'sesame'"
 FAULTS = [
-    ValueError(SECRET),
-    KeyError(SECRET),
-    OSError(13, SECRET),
-    apsw.SQLError(SECRET),
-    ExceptionGroup(SECRET, [ValueError(SECRET)]),
-    AssertionError(SECRET),
-    TimeoutError(SECRET),
-    StopAsyncIteration(SECRET),
-    grpc.RpcError(SECRET),
+    ValueError(INSIDE),
+    KeyError(INSIDE),
+    OSError(13, INSIDE),
+    apsw.SQLError(INSIDE),
+    ExceptionGroup(INSIDE, [ValueError(INSIDE)]),
+    AssertionError(INSIDE),
+    TimeoutError(INSIDE),
+    StopAsyncIteration(INSIDE),
+    grpc.RpcError(INSIDE),
 ]
 
 
@@ -41,6 +43,18 @@ def status_of(error: grpc.aio.AioRpcError) -> status_pb2.Status:
         if key == "grpc-status-details-bin":
             return status_pb2.Status.FromString(value)
     raise AssertionError("no details")
+
+
+async def error_of(call: Awaitable[Any]) -> grpc.aio.AioRpcError:
+    """The error that a call ends with."""
+    with pytest.raises(grpc.aio.AioRpcError) as caught:
+        await call
+    return caught.value
+
+
+async def all_of(call: AsyncIterable[bytes]) -> list[bytes]:
+    """All of a stream's answers."""
+    return [message async for message in call]
 
 
 @pytest.mark.parametrize("reason", REASONS, ids=lambda reason: reason.name)
@@ -64,12 +78,11 @@ async def test_a_refusal_is_its_reasons_code_with_one_error_info(reason: EnumVal
 async def test_a_refusal_is_told_in_calls_of_every_arity(arity: str) -> None:
     """Also after a stream has answered; the rich status agrees with the plain one."""
     async with served(raising(Refusal(INVALID, "why", violations=[Violation("a.b", "is wrong")]))) as server:
-        with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await server.call(arity)
-    status = status_of(caught.value)
+        error = await error_of(server.call(arity))
+    status = status_of(error)
     info, bad = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()
 
-    assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
     assert (status.code, status.message) == (3, "why")
     assert len(status.details) == 2
     assert status.details[0].Unpack(info)
@@ -87,13 +100,8 @@ async def test_an_unforeseen_fault_says_nothing_but_a_request_id(
     with caplog.at_level(logging.INFO, "transcript.rpc"):
         async with served(raising(fault)) as server:
             call = server.start(arity, metadata=[("x-request-id", "the-id")])
-            with pytest.raises(grpc.aio.AioRpcError) as caught:
-                if arity.endswith("_unary"):
-                    await call
-                else:
-                    _ = [message async for message in call]
+            error = await error_of(call if arity.endswith("_unary") else all_of(call))
             initial = await call.initial_metadata()
-    error = caught.value
 
     assert error.code() is grpc.StatusCode.INTERNAL
     assert error.details() == "unforeseen failure; the server's log has it under request the-id"

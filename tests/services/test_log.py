@@ -209,7 +209,8 @@ async def test_rule_32_markers_notes_and_resets_are_logged_with_what_became_of_t
     await wire.sessions.ForkSession(ForkSessionRequest(source_session_id="s", session=Session(id="t")))
     await wire.sessions.DeleteSession(DeleteSessionRequest(session_id="t"))
 
-    audited = [(row["kind"], row["event_id"], row["outcome"]) for line in calls(log) for row in line.get("audited", ())]
+    rows = [record.call for record in log.records if record.name == "transcript.audit"]
+    audited = [(row["kind"], row["event_id"], row["outcome"]) for row in rows]
     assert audited == [
         ("section_marker", "m", "held"),
         ("note", "row-note", "held"),

@@ -25,7 +25,7 @@ def test_an_address_on_loopback_is_taken(address: str, host: str, port: int) -> 
 @pytest.mark.parametrize(
     "address",
     [
-        "0.0.0.0:50051",  # noqa: S104 - it is refused
+        "0.0.0.0:50051",
         "[::]:50051",
         "192.168.1.5:50051",
         "10.0.0.1:0",
@@ -57,7 +57,7 @@ def test_what_is_no_address_is_refused(address: str) -> None:
 async def test_a_server_that_others_could_reach_makes_nothing(config: Config) -> None:
     """Neither a store nor a socket."""
     with pytest.raises(ValueError, match="not on loopback"):
-        async with serving(Config(data=config.data, grpc="0.0.0.0:0")):  # noqa: S104 - it is refused
+        async with serving(Config(data=config.data, grpc="0.0.0.0:0")):
             pass
     assert not config.data.exists()
 

@@ -15,7 +15,7 @@ from typing import Final, TypeVar
 _Key = TypeVar("_Key")
 
 LIVE_BYTES: Final = 64 * 1024
-"""Live text that waits for one watcher; what comes beyond is dropped."""
+"""Live text that waits for one watcher; what comes beyond is dropped, but for a single large piece."""
 
 
 class Watcher:
@@ -34,7 +34,7 @@ class Watcher:
 
     def offer_live(self, update: bytes) -> None:
         """Leaves a serialized `LiveUpdate`, or drops it if too much waits already."""
-        if self._live_bytes + len(update) <= LIVE_BYTES:
+        if not self._live or self._live_bytes + len(update) <= LIVE_BYTES:
             self._live.append(update)
             self._live_bytes += len(update)
             self._woken.set()

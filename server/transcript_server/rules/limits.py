@@ -43,11 +43,12 @@ APPEND_ROWS: Final = 1000
 APPEND_BYTES: Final = 8 * MIB
 ROW_BYTES: Final = 8 * MIB
 EVENT_ID_BYTES: Final = 128
-SOURCE_SEQUENCES: Final = 1000
 HELD_ROWS: Final = 10
 LINE_BYTES: Final = 16 * KIB
 """Any string of a row that has no limit of its own and may not be cut on a page: a name, an id, a line."""
 ATTACHMENTS: Final = 64
+REPEATED: Final = 1000
+"""Entries of any other repeated field, `source_sequences` and a batch's rows among them."""
 REQUEST_OPTIONS: Final = 64
 LIVE_DELTA_BYTES: Final = 64 * KIB
 IDLE_TIMEOUT_SECONDS: Final = 3600

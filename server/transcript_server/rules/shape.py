@@ -18,7 +18,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from transcript.v1.event_pb2 import Event
 from transcript_server.rules.errors import Violation
 from transcript_server.rules.facts import is_elidable
-from transcript_server.rules.limits import ATTACHMENTS, LINE_BYTES
+from transcript_server.rules.limits import ATTACHMENTS, LINE_BYTES, REPEATED
 
 _INTEGERS: Final = (FieldDescriptor.TYPE_INT32, FieldDescriptor.TYPE_INT64)
 _SIGNED: Final = frozenset({"exit_code"})
@@ -61,8 +61,10 @@ def violations(message: Message, path: str = "") -> Iterator[Violation]:
         if not field.is_repeated:
             yield from _value_violations(field, value, f"{path}{field.name}")
             continue
-        if field.name == "attachments" and len(value) > ATTACHMENTS:
-            yield Violation(f"{path}{field.name}", f"has {len(value)} entries, at most {ATTACHMENTS} are allowed")
+        most = ATTACHMENTS if field.name == "attachments" else REPEATED
+        if len(value) > most:
+            yield Violation(f"{path}{field.name}", f"has {len(value)} entries, at most {most} are allowed")
+            continue
         for index, item in enumerate(value):
             yield from _value_violations(field, item, f"{path}{field.name}[{index}]")
 

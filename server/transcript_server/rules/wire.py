@@ -16,6 +16,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 _LENGTH_DELIMITED = 2
 _FIRST_FIELD = 1 << 3 | _LENGTH_DELIMITED
+_VARINT_BYTES = 10
 _FIXED_WIDTHS = {1: 8, 5: 4}
 
 
@@ -129,14 +130,13 @@ def _fault(descriptor: Any, data: bytes, path: str) -> str | None:
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
+    value = 0
+    for place in range(_VARINT_BYTES):
+        byte = data[at + place]
+        value |= (byte & 0x7F) << 7 * place
         if byte < 0x80:
-            return value, at
-        shift += 7
+            return value, at + place + 1
+    raise IndexError("a number of more than ten bytes")
 
 
 def _is_utf8(value: bytes) -> bool:

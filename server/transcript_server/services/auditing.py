@@ -1,29 +1,35 @@
-"""What the log says of rows that change how a session reads: each marker, note and reset, with what became of it."""
+"""A log line for each marker, note and reset, with what became of it: they change how a session reads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
+from transcript_server.rules.errors import Refusal
 from transcript_server.rules.intake import Draft
 from transcript_server.services.calls import Call
 
+_log = logging.getLogger("transcript.audit")
 
-def audit(call: Call, session_id: str, drafts: Sequence[Draft]) -> Callable[[Sequence[int]], None]:
-    """Has the call's log line name an append's rows of held kinds, whichever RPC brought them.
 
-    Returns:
-        Told the sequences, it says where they landed, or that they are held; until then they are refused.
+@contextmanager
+def audited(call: Call, session_id: str, drafts: Sequence[Draft]) -> Iterator[Callable[[Sequence[int]], None]]:
+    """Logs the rows of held kinds in an append, whichever RPC brought them, when it is over.
+
+    What is yielded is told the rows' sequences. Untold, they were refused; or, if the caller left before the
+    answer, nobody knows here whether they landed.
     """
-    asked = [(index, draft) for index, draft in enumerate(drafts) if draft.kind.held]
-
-    def tell(sequences: Sequence[int] | None) -> None:
-        if not asked:
-            return
-        rows = []
-        for index, draft in asked:
-            outcome = "refused" if sequences is None else f"row {sequences[index]}" if sequences[index] else "held"
-            rows.append({"kind": draft.kind.name, "event_id": draft.event.id, "outcome": outcome})
-        call.facts.update(session_id=session_id, audited=rows)
-
-    tell(None)
-    return tell
+    told: list[int] = []
+    otherwise = "unknown"
+    try:
+        yield told.extend
+    except Refusal:
+        otherwise = "refused"
+        raise
+    finally:
+        for index, draft in enumerate(drafts):
+            if draft.kind.held:
+                outcome = (f"row {told[index]}" if told[index] else "held") if told else otherwise
+                line = {"request_id": call.request_id, "session_id": session_id, "kind": draft.kind.name}
+                _log.info("audit", extra={"call": {**line, "event_id": draft.event.id, "outcome": outcome}})

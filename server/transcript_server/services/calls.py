@@ -126,6 +126,7 @@ def _parsed(request_type: type[Request], data: bytes) -> Request:
             f"{field} cannot be read: broken bytes, or text that is not UTF-8",
             violations=[Violation(field, "cannot be read")],
         ) from None
-    refuse_unknown(request)
+    # Bounds how much there is of anything, before all of it is looked through.
     refuse_invalid(shape.violations(request))
+    refuse_unknown(request)
     return request

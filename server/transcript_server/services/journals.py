@@ -14,7 +14,7 @@ from transcript_server.rules import limits, text
 from transcript_server.rules.errors import invalid_field, sequence_ahead
 from transcript_server.rules.intake import Draft, Intake
 from transcript_server.services.appending import Answer, AppendStream
-from transcript_server.services.auditing import audit
+from transcript_server.services.auditing import audited
 from transcript_server.services.calls import Call
 from transcript_server.services.draining import until_draining
 from transcript_server.services.fields import check_session_id, named
@@ -103,16 +103,16 @@ class JournalService:
     async def _append(
         self, request: pb.AppendEventsRequest, drafts: Sequence[Draft], call: Call, lane: Lane | None = None
     ) -> pb.AppendEventsResponse:
-        tell = audit(call, request.session_id, drafts)
-        appended = await self._journal.append(
-            call.principal,
-            request.session_id,
-            drafts,
-            expected=request.expected_latest_sequence if request.HasField("expected_latest_sequence") else None,
-            as_recorded=request.as_recorded,
-            lane=lane,
-        )
-        tell(appended.sequences)
+        with audited(call, request.session_id, drafts) as tell:
+            appended = await self._journal.append(
+                call.principal,
+                request.session_id,
+                drafts,
+                expected=request.expected_latest_sequence if request.HasField("expected_latest_sequence") else None,
+                as_recorded=request.as_recorded,
+                lane=lane,
+            )
+            tell(appended.sequences)
         return pb.AppendEventsResponse(
             sequences=appended.sequences, latest_sequence=appended.latest_sequence, event_ids=appended.event_ids
         )
@@ -129,7 +129,7 @@ class JournalService:
         event.id = request.event_id
         with named({f"{_ROW}.id": "event_id", **names}):
             drafts = self._intake.take([event])
-        tell = audit(call, request.session_id, drafts)
-        appended = await self._journal.append(call.principal, request.session_id, drafts)
-        tell(appended.sequences)
+        with audited(call, request.session_id, drafts) as tell:
+            appended = await self._journal.append(call.principal, request.session_id, drafts)
+            tell(appended.sequences)
         return appended.sequences[0], appended.event_ids[0]

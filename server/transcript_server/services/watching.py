@@ -44,11 +44,13 @@ class Seen:
         cursor: Every row of its view up to this one.
         session: The session as it was last sent, serialized.
         bar: The collapsing marker of the bar that it was last sent; 0 for none.
+        caught_up: Whether it was told that it has everything up to the cursor.
     """
 
     cursor: int
     session: bytes = b""
     bar: int = 0
+    caught_up: bool = False
 
 
 class Watching:
@@ -106,6 +108,7 @@ class Watching:
         seen.session = tail.session
         whole = not page.rest and tail.tip == seen.cursor
         caught_up = self._caught_up(tail.tip) if whole else b""
+        seen.caught_up = whole
         await self._call.send(page_message(page.info, page.rows) + caught_up + sessions_field([tail.session]))
         place, rest = page.place, page.rest
         # Let go of, so that a watch that stalls further on holds one message's rows at a time.
@@ -130,19 +133,20 @@ class Watching:
                 # What was published before the rows were read is older than they are. Behind, it is dropped.
                 for update in live:
                     await self._call.send(live_message(update))
-            first = not seen.session
-            moved = tail.rows.last > seen.cursor or (first and tail.rows.last == tail.tip)
-            await self._send_tail(tail, seen, expanded=asked.expanded, moved=moved)
+            await self._send_tail(tail, seen, expanded=asked.expanded)
             if tail.rows.last == tail.tip:
                 return
             if self._journal.hub.draining:
                 raise draining()
 
-    async def _send_tail(self, tail: Tail, seen: Seen, *, expanded: bool, moved: bool) -> None:
+    async def _send_tail(self, tail: Tail, seen: Seen, *, expanded: bool) -> None:
         rows = rows_message(tail.rows)
         at_tip = tail.rows.last == tail.tip
         # In the order of their field numbers, as a serialized message has them.
-        state = self._caught_up(tail.tip) if at_tip and moved else b""
+        state = b""
+        if at_tip and (tail.rows.last > seen.cursor or not seen.caught_up):
+            state = self._caught_up(tail.tip)
+        seen.caught_up = at_tip
         bar = tail.bar.marker_sequence if tail.bar is not None else 0
         if at_tip and not expanded and bar != seen.bar:
             state += hidden_field(tail.bar.SerializeToString() if tail.bar is not None else b"")

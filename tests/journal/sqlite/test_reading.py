@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import threading
 from contextlib import closing
+from typing import Any
 
 import apsw
 import pytest
 from semantics.rows import user
 
-from journal.callers import Caller
+from journal.callers import BUDGET, Caller
 from journal.stores import Clock, SqliteStore
-from transcript_server.journal.sqlite import SqliteJournal
+from transcript_server.journal.journal import Face, Tail
+from transcript_server.journal.sqlite import SqliteJournal, reading
 from transcript_server.journal.sqlite.readers import THREADS
 
 COUNT = "SELECT count(*) FROM event"
@@ -104,6 +106,40 @@ async def test_a_read_whose_asker_left_troubles_nobody(journal: SqliteJournal) -
 
     assert await journal._readers.do(counted) == 1
     assert all(isinstance(gone, asyncio.CancelledError) for gone in await asyncio.gather(*left, return_exceptions=True))
+
+
+async def test_rule_29_a_read_that_began_before_a_commit_is_not_shared_with_who_asks_after_it(
+    journal: SqliteJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Watchers that wake together share one read; who wakes for a later row would miss it in an earlier one."""
+    caller = Caller(journal)
+    place = await caller.place()
+    begun, go_on = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+    tail = reading.tail
+
+    def slow(*arguments: Any) -> Tail:
+        found = tail(*arguments)
+        loop.call_soon_threadsafe(begun.set)
+        assert go_on.wait(PATIENCE)
+        return found
+
+    def asked() -> asyncio.Future[Tail]:
+        return asyncio.ensure_future(journal.tail(caller.who, place, Face.JOURNAL, 0, BUDGET))
+
+    with journal.hub.watch(place.number, None):
+        monkeypatch.setattr(reading, "tail", slow)
+        early = [asked(), asked()]
+        await begun.wait()
+        monkeypatch.undo()
+        await caller.append("s", user())
+        late = await asked()
+        go_on.set()
+        shared = await asyncio.gather(*early)
+
+    assert (late.tip, late.rows.count) == (2, 2)
+    assert [found.tip for found in shared] == [1, 1]
+    assert shared[0] is shared[1]
 
 
 async def test_closing_ends_every_thread(store: SqliteStore, clock: Clock) -> None:
