@@ -253,6 +253,21 @@ async def test_rule_31_an_empty_session_is_forked_too(caller: Caller) -> None:
     assert (made.forked_from_session_id, made.forked_from_sequence) == ("s", 0)
 
 
+async def test_rule_31_the_same_fork_again_is_the_first_copy_whatever_became_of_the_source(caller: Caller) -> None:
+    """Renamed, gone on, or gone: what was left out of the call is not compared."""
+    await written(caller)
+    first = await fork(caller, "s")
+    await caller.journal.update_session(caller.who, Session(id="s", title="another"), frozenset({"title"}))
+    assert (await fork(caller, "s")).journal_id == first.journal_id
+    await caller.append("s", user())
+    assert (await fork(caller, "s")).journal_id == first.journal_id
+    await caller.journal.delete_session(caller.who, "s")
+    assert (await fork(caller, "s")).journal_id == first.journal_id
+    with pytest.raises(Refusal) as caught:
+        await fork(caller, "s", title="of its own")
+    assert caught.value.reason_name == "SESSION_EXISTS"
+
+
 async def test_rule_31_the_same_fork_again_is_the_first_copy(caller: Caller) -> None:
     """Also if all rows were asked for, and there are more by now; other fields are another session."""
     await caller.create()

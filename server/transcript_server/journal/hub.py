@@ -7,6 +7,7 @@ and not rows (rule 29). Live text (rule 30) is never stored, and dropped where a
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -63,7 +64,8 @@ class Hub:
     def __init__(self) -> None:
         self._watchers: defaultdict[int, set[Watcher]] = defaultdict(set)
         self._owners: defaultdict[str, set[Watcher]] = defaultdict(set)
-        self._versions: defaultdict[int, int] = defaultdict(int)
+        self._versions: dict[int, int] = {}
+        self._count = itertools.count(1)
         self._on_drain: set[Callable[[], None]] = set()
         self.draining = False
         """Whether the server is going away: watchers end, and resume elsewhere."""
@@ -74,6 +76,8 @@ class Hub:
         watcher = Watcher()
         if number is not None:
             self._watchers[number].add(watcher)
+            # A number that none had before: reads that began before this watcher came are not shared with it.
+            self._versions[number] = next(self._count)
         if owner is not None:
             self._owners[owner].add(watcher)
         try:
@@ -89,7 +93,7 @@ class Hub:
     def committed(self, owner: str, number: int, session_id: str) -> None:
         """A session changed: its journal, its state, or its being there at all."""
         if number in self._watchers:
-            self._versions[number] += 1
+            self._versions[number] = next(self._count)
             for watcher in self._watchers[number]:
                 watcher.wake()
         for watcher in self._owners.get(owner, ()):
@@ -97,7 +101,7 @@ class Hub:
             watcher.wake()
 
     def version(self, number: int) -> int:
-        """Counts a watched journal's commits: reads that begin at the same count see the same rows."""
+        """Moves with a watched journal's commits: reads that begin at the same one see the same rows."""
         return self._versions.get(number, 0)
 
     def publish(self, number: int, update: bytes) -> None:

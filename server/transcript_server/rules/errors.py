@@ -14,6 +14,8 @@ from transcript.v1 import error_reason_pb2
 from transcript.v1.error_reason_pb2 import ErrorReason
 
 DOMAIN: Final = "transcript.v1"
+VIOLATIONS: Final = 6
+"""Wrong fields that a refusal names at most: a hostile request may have millions, and a status travels in headers."""
 
 # The canonical codes, by their names: the rules do not import grpc.
 CODES: Final[Mapping[ErrorReason.ValueType, str]] = {
@@ -109,6 +111,15 @@ def sequence_ahead(field: str, sequence: int, latest: int) -> Refusal:
         error_reason_pb2.ERROR_REASON_SEQUENCE_AHEAD,
         f"{field} is {sequence}, and the journal ends at {latest}",
         {"sequence": sequence, "latest_sequence": latest},
+    )
+
+
+def journal_changed(session_id: str, journal_id: str) -> Refusal:
+    """The session has another journal than the one that the client knows."""
+    return Refusal(
+        error_reason_pb2.ERROR_REASON_JOURNAL_CHANGED,
+        f"session {session_id} has another journal now; drop what is held and open anew",
+        {"journal_id": journal_id},
     )
 
 

@@ -18,14 +18,12 @@ from google.protobuf.message import Message
 from transcript.v1 import error_reason_pb2
 from transcript.v1.event_pb2 import AppendOp, Event, LogOnlyOp
 from transcript_server.rules import limits, payloads, shape, text
-from transcript_server.rules.errors import Refusal, Violation, invalid_field
+from transcript_server.rules.errors import VIOLATIONS, Refusal, Violation, invalid_field
 from transcript_server.rules.facts import Kind, kind_of
 from transcript_server.rules.fallback import fallback
 from transcript_server.rules.redaction import Redactor
 from transcript_server.rules.wire import descendants, has_unknown_fields, unknown_field
 
-VIOLATIONS: Final = 16
-"""Wrong fields that a refusal names; a hostile request may have millions."""
 _OUTPUT_ONLY: Final = ("sequence", "recorded_at", "turn", "fallback", "elided_bytes")
 
 
@@ -66,8 +64,7 @@ class Intake:
             path: What the request calls them, for the errors.
 
         Raises:
-            Refusal: UNKNOWN_KIND, UNKNOWN_FIELD, ROW_TOO_LARGE, BAD_SURFACE_OP or INVALID_FIELD, which names
-                every wrong field of the first wrong row.
+            Refusal: UNKNOWN_KIND, ROW_TOO_LARGE, BAD_SURFACE_OP or INVALID_FIELD, of the first wrong row.
         """
         if not events:
             raise invalid_field(path, "is empty; send at least one row")
@@ -85,8 +82,9 @@ class Intake:
         if kind is None:
             raise _unknown_kind(path)
         _check_size(event, path)
-        # Before the checks, which bring a marker's label to its normal form: the hash is of the row as sent.
+        # Before anything is brought to its normal form: the hash is of the row as sent.
         draft = Draft(event, kind, self._digest(event), named=bool(event.id))
+        payloads.normalise(event)
         refuse_invalid(_field_violations(event, kind, path))
         _check_surface(event, kind, path)
         if self._redact is not None:

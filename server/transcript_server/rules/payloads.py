@@ -14,8 +14,17 @@ Fault = tuple[str, str | None]
 """A field of the payload (or, after a dot, of the row), and what is wrong with it; none if nothing is."""
 
 
+def normalise(event: Event) -> None:
+    """Brings a row's lines for display to their normal form."""
+    if event.HasField("section_marker"):
+        event.section_marker.label = text.normalised(event.section_marker.label)
+        event.section_marker.source = text.normalised(event.section_marker.source)
+    elif event.HasField("note"):
+        event.note.source = text.normalised(event.note.source)
+
+
 def violations(event: Event, kind: Kind, path: str) -> Iterator[Violation]:
-    """What is wrong with a row's payload; a line for display is brought to its normal form first."""
+    """What is wrong with a row's payload."""
     check = _CHECKS.get(kind.name)
     for field, fault in check(event) if check is not None else ():
         if fault is not None:
@@ -28,13 +37,11 @@ def _section_marker(event: Event) -> Iterator[Fault]:
     if event.source_sequences:
         yield ".source_sequences", "do not belong on a marker"
     marker = event.section_marker
-    marker.label, marker.source = text.normalised(marker.label), text.normalised(marker.source)
     yield "label", text.line_fault(marker.label, limits.LABEL_CODE_POINTS)
     yield "source", text.line_fault(marker.source, limits.SOURCE_CODE_POINTS)
 
 
 def _note(event: Event) -> Iterator[Fault]:
-    event.note.source = text.normalised(event.note.source)
     yield "source", text.line_fault(event.note.source, limits.SOURCE_CODE_POINTS)
 
 

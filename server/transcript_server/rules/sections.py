@@ -1,4 +1,4 @@
-"""Sections: what the collapsing marker hides, and the table of contents (rules 12 and 13)."""
+"""Sections: what the collapsing marker hides (rules 12 and 13)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from transcript.v1.transcript_service_pb2 import HiddenSections
+from transcript_server.rules.limits import HIDDEN_LABELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,4 +37,4 @@ def hidden_sections(marker: CollapsingMarker, labels: Sequence[str], *, opening:
     """
     count = hidden_count(marker, opening=opening)
     named = [""] * (opening and len(labels) == marker.ordinal - 1) + list(labels)
-    return HiddenSections(count=count, labels=named[-32:], marker_sequence=marker.sequence)
+    return HiddenSections(count=count, labels=named[-HIDDEN_LABELS:], marker_sequence=marker.sequence)

@@ -22,7 +22,7 @@ from google.rpc import error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
 from transcript.v1 import error_reason_pb2
-from transcript_server.rules.errors import DOMAIN, Refusal
+from transcript_server.rules.errors import DOMAIN, VIOLATIONS, Refusal
 from transcript_server.services.calls import Call, current_call
 from transcript_server.services.draining import draining
 
@@ -30,7 +30,6 @@ from transcript_server.services.draining import draining
 MESSAGE_BYTES: Final = 600
 METADATA_BYTES: Final = 200
 VIOLATION_BYTES: Final = 160
-VIOLATIONS: Final = 6
 QUIET_SECONDS: Final = 0.1
 """How long no call may have come before a server that drains stops listening."""
 

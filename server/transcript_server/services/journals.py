@@ -21,7 +21,8 @@ from transcript_server.services.fields import check_session_id, named
 from transcript_server.services.messages import stream_rows
 
 INLINE_ROWS: Final = 32
-"""Rows that are taken in on the event loop; more are taken in beside it."""
+INLINE_BYTES: Final = 64 * limits.KIB
+"""Rows, and bytes of them, that are taken in on the event loop; more are taken in beside it."""
 
 _ROW: Final = "events[0]"
 
@@ -95,7 +96,7 @@ class JournalService:
 
     async def _take(self, request: pb.AppendEventsRequest, prefix: str) -> Sequence[Draft]:
         check_session_id(request.session_id, f"{prefix}session_id")
-        if len(request.events) > INLINE_ROWS:
+        if len(request.events) > INLINE_ROWS or request.ByteSize() > INLINE_BYTES:
             # Long enough to keep every other call waiting.
             return await asyncio.to_thread(self._intake.take, request.events, f"{prefix}events")
         return self._intake.take(request.events, f"{prefix}events")
@@ -103,16 +104,15 @@ class JournalService:
     async def _append(
         self, request: pb.AppendEventsRequest, drafts: Sequence[Draft], call: Call, lane: Lane | None = None
     ) -> pb.AppendEventsResponse:
-        with audited(call, request.session_id, drafts) as tell:
-            appended = await self._journal.append(
-                call.principal,
-                request.session_id,
-                drafts,
-                expected=request.expected_latest_sequence if request.HasField("expected_latest_sequence") else None,
-                as_recorded=request.as_recorded,
-                lane=lane,
-            )
-            tell(appended.sequences)
+        appending = self._journal.append(
+            call.principal,
+            request.session_id,
+            drafts,
+            expected=request.expected_latest_sequence if request.HasField("expected_latest_sequence") else None,
+            as_recorded=request.as_recorded,
+            lane=lane,
+        )
+        appended = await audited(call, request.session_id, drafts, appending)
         return pb.AppendEventsResponse(
             sequences=appended.sequences, latest_sequence=appended.latest_sequence, event_ids=appended.event_ids
         )
@@ -129,7 +129,6 @@ class JournalService:
         event.id = request.event_id
         with named({f"{_ROW}.id": "event_id", **names}):
             drafts = self._intake.take([event])
-        with audited(call, request.session_id, drafts) as tell:
-            appended = await self._journal.append(call.principal, request.session_id, drafts)
-            tell(appended.sequences)
+        appending = self._journal.append(call.principal, request.session_id, drafts)
+        appended = await audited(call, request.session_id, drafts, appending)
         return appended.sequences[0], appended.event_ids[0]

@@ -32,7 +32,7 @@ class SessionService:
 
     async def CreateSession(self, request: pb.CreateSessionRequest, call: Call) -> pb.CreateSessionResponse:
         session = request.session
-        refuse_invalid(_violations(session, _MADE_OF))
+        _check(session, _MADE_OF)
         session.id = session.id or _mint()
         session.kind = session.kind or SessionKind.SESSION_KIND_INTERACTIVE
         return pb.CreateSessionResponse(session=await self._journal.create_session(call.principal, session))
@@ -59,7 +59,7 @@ class SessionService:
     async def UpdateSession(self, request: pb.UpdateSessionRequest, call: Call) -> pb.UpdateSessionResponse:
         session = request.session
         check_session_id(session.id, "session.id")
-        refuse_invalid(_violations(session, _CHANGEABLE | {"id"}))
+        _check(session, _CHANGEABLE | {"id"})
         for index, path in enumerate(request.update_mask.paths):
             if path not in _CHANGEABLE:
                 raise invalid_field(f"update_mask.paths[{index}]", "may be title or labels")
@@ -76,7 +76,7 @@ class SessionService:
     async def ForkSession(self, request: pb.ForkSessionRequest, call: Call) -> pb.ForkSessionResponse:
         check_session_id(request.source_session_id, "source_session_id")
         session = request.session
-        refuse_invalid(_violations(session, _FORKED_OF))
+        _check(session, _FORKED_OF)
         session.id = session.id or _mint()
         call.facts.update(session_id=session.id, source_session_id=request.source_session_id)
         forked = await self._journal.fork_session(
@@ -89,8 +89,14 @@ def _mint() -> str:
     return mint_id(time.time_ns() // 1000, os.urandom(10))
 
 
+def _check(session: Session, may_be_set: frozenset[str]) -> None:
+    """Brings a session's title to its normal form, and refuses what a caller may not send."""
+    session.title = text.normalised(session.title)
+    refuse_invalid(_violations(session, may_be_set))
+
+
 def _violations(session: Session, may_be_set: frozenset[str]) -> Iterator[Violation]:
-    """What is wrong with a session as a caller sends it; a title is brought to its normal form."""
+    """What is wrong with a session as a caller sends it."""
     for field, _ in session.ListFields():
         if field.name not in may_be_set:
             yield Violation(f"session.{field.name}", "may not be set here; leave it unset")
@@ -98,7 +104,6 @@ def _violations(session: Session, may_be_set: frozenset[str]) -> Iterator[Violat
         value = getattr(session, name)
         if value and (wrong := text.session_id_fault(value, limits.SESSION_ID_BYTES)) is not None:
             yield Violation(f"session.{name}", wrong)
-    session.title = text.normalised(session.title)
     if (wrong := text.title_fault(session.title, limits.TITLE_CODE_POINTS)) is not None:
         yield Violation("session.title", wrong)
     if len(session.labels) > limits.SESSION_LABELS:

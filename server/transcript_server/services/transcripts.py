@@ -5,7 +5,7 @@ from __future__ import annotations
 from transcript.v1 import transcript_service_pb2 as pb
 from transcript_server.journal.journal import Journal
 from transcript_server.rules import limits
-from transcript_server.rules.errors import invalid_field
+from transcript_server.rules.errors import invalid_field, journal_changed
 from transcript_server.rules.pages import page_request
 from transcript_server.rules.wire import embed
 from transcript_server.services.calls import Call
@@ -53,9 +53,12 @@ class TranscriptService:
 
     async def ListSections(self, request: pb.ListSectionsRequest, call: Call) -> pb.ListSectionsResponse:
         check_session_id(request.session_id)
+        place, _ = await self._journal.locate(call.principal, request.session_id)
         after = -1
         if request.page_token:
-            (after,) = self._tokens.read(request, request.page_token, 1)
+            number, after = self._tokens.read(request, request.page_token, 2)
+            if number != place.number:
+                raise journal_changed(place.session_id, place.journal_id)
         size = min(request.page_size, limits.PAGE_SIZE_MAX) or limits.LIST_SECTIONS
         sections, following = await self._journal.sections(call.principal, request.session_id, after, size)
         response = pb.ListSectionsResponse()
@@ -67,5 +70,5 @@ class TranscriptService:
                 break
             response.sections.append(section)
         if following is not None:
-            response.next_page_token = self._tokens.make(request, following)
+            response.next_page_token = self._tokens.make(request, place.number, following)
         return response

@@ -1,7 +1,7 @@
 """One watch: the newest page, then every later row once, in order (rules 28 to 30).
 
 A loop around a cursor. What wakes it carries nothing: it reads the journal after its cursor and sends what it
-finds, so it buffers one message at most, and a client that is slow slows nobody else.
+finds, so it holds a message and what it was made of at most, and a client that is slow slows nobody else.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from transcript.v1 import transcript_service_pb2 as pb
 from transcript.v1.session_pb2 import Session
 from transcript_server.journal.hub import Watcher
 from transcript_server.journal.journal import Journal, Place, SessionFilter, Tail, face_of
-from transcript_server.rules.errors import Refusal, sequence_ahead
+from transcript_server.rules.errors import Refusal, journal_changed, sequence_ahead
 from transcript_server.rules.limits import WATCHED_SESSIONS
 from transcript_server.rules.pages import PageRequest, page_request
 from transcript_server.services.calls import Call
@@ -77,40 +77,52 @@ class Watching:
         owner = self._who if request.include_sessions else None
         # Registered before the first read: what is committed after that read wakes the watch.
         with self._journal.hub.watch(number, owner) as watcher:
-            seen = None if place is None else await self._open(request, place, tip)
-            if request.include_sessions:
-                await self._send_sessions()
-            while True:
-                if place is not None and seen is not None:
-                    await self._catch_up(request, place, seen, watcher)
-                await self._send_changed_sessions(watcher, place)
-                if self._journal.hub.draining:
-                    raise draining()
-                await watcher.wait(max(self._heartbeat_due - time.monotonic(), 0))
-                if time.monotonic() >= self._heartbeat_due:
-                    await self._call.send(self._caught_up(0 if seen is None else seen.cursor))
+            try:
+                await self._serve(request, place, tip, watcher)
+            except Refusal as refusal:
+                if place is not None and refusal.reason == error_reason_pb2.ERROR_REASON_SESSION_NOT_FOUND:
+                    gone = Session(id=place.session_id, journal_id=place.journal_id, deleted=True)
+                    await self._send_states([gone])
+                raise
+
+    async def _serve(self, request: pb.WatchRequest, place: Place | None, tip: int, watcher: Watcher) -> None:
+        seen = None if place is None else await self._open(request, place, tip)
+        if request.include_sessions:
+            await self._send_sessions()
+        while True:
+            if place is not None and seen is not None:
+                await self._catch_up(request, place, seen, watcher)
+            await self._send_changed_sessions(watcher, place)
+            if self._journal.hub.draining:
+                raise draining()
+            await watcher.wait(max(self._heartbeat_due - time.monotonic(), 0))
+            if time.monotonic() >= self._heartbeat_due:
+                await self._call.send(self._caught_up(0 if seen is None else seen.cursor))
 
     async def _open(self, request: pb.WatchRequest, place: Place, tip: int) -> Seen:
         asked = page_request(view=request.view, page_size=request.page_size, expand_sections=request.expand_sections)
         if not request.HasField("after_sequence"):
-            return await self._send_page(request, asked)
+            return await self._send_page(place, asked)
         after = request.after_sequence
         if request.resume_limit and tip - after > request.resume_limit:
-            return await self._send_page(request, asked)
+            return await self._send_page(place, asked)
         bar = None if asked.expanded else await self._journal.bar(self._who, place, after)
         return Seen(after, bar=bar.marker_sequence if bar is not None else 0)
 
-    async def _send_page(self, request: pb.WatchRequest, asked: PageRequest) -> Seen:
+    async def _send_page(self, place: Place, asked: PageRequest) -> Seen:
         """Sends the newest page with the session; if it is small, with the rest that makes the watcher whole."""
-        page = await self._journal.page(self._who, request.session_id, asked, WATCH_BUDGET)
+        page = await self._journal.page(self._who, place.session_id, asked, WATCH_BUDGET)
+        if page.place != place:
+            # Deleted and made anew since it was found: the watch is of a journal that is gone.
+            raise journal_changed(place.session_id, page.place.journal_id)
         seen = Seen(page.info.latest_sequence, bar=page.info.hidden_sections.marker_sequence)
-        tail = await self._journal.tail(self._who, page.place, face_of(asked.view), seen.cursor, 0)
+        tail = await self._journal.tail(self._who, place, face_of(asked.view), seen.cursor, 0)
         seen.session = tail.session
         whole = not page.rest and tail.tip == seen.cursor
         caught_up = self._caught_up(tail.tip) if whole else b""
         seen.caught_up = whole
         await self._call.send(page_message(page.info, page.rows) + caught_up + sessions_field([tail.session]))
-        place, rest = page.place, page.rest
+        rest = page.rest
         # Let go of, so that a watch that stalls further on holds one message's rows at a time.
         del page, tail
         async for rows in stream_rows(self._journal, self._who, place, rest, WATCH_BUDGET):
@@ -122,13 +134,7 @@ class Watching:
         asked = page_request(view=request.view, expand_sections=request.expand_sections)
         while True:
             live = [*watcher.take_live()]
-            try:
-                tail = await self._journal.tail(self._who, place, face_of(asked.view), seen.cursor, WATCH_BUDGET)
-            except Refusal as refusal:
-                if refusal.reason == error_reason_pb2.ERROR_REASON_SESSION_NOT_FOUND:
-                    gone = Session(id=place.session_id, journal_id=place.journal_id, deleted=True)
-                    await self._call.send(sessions_field([gone.SerializeToString()]))
-                raise
+            tail = await self._journal.tail(self._who, place, face_of(asked.view), seen.cursor, WATCH_BUDGET)
             if tail.rows.last == tail.tip:
                 # What was published before the rows were read is older than they are. Behind, it is dropped.
                 for update in live:
@@ -154,10 +160,8 @@ class Watching:
         if tail.session != seen.session:
             state += sessions_field([tail.session])
         seen.cursor, seen.session = tail.rows.last, tail.session
-        messages = [rows + state] if len(rows) + len(state) <= WATCH_BUDGET else [rows, state]
-        for message in messages:
-            if message:
-                await self._call.send(message)
+        if rows or state:
+            await self._call.send(rows + state)
 
     def _caught_up(self, latest: int) -> bytes:
         self._heartbeat_due = time.monotonic() + self._heartbeat_seconds
@@ -194,10 +198,6 @@ class Watching:
 
 def _check_resumption(request: pb.WatchRequest, place: Place, tip: int) -> None:
     if request.journal_id and request.journal_id != place.journal_id:
-        raise Refusal(
-            error_reason_pb2.ERROR_REASON_JOURNAL_CHANGED,
-            f"session {place.session_id} has another journal now; drop what is held and open anew",
-            {"journal_id": place.journal_id},
-        )
+        raise journal_changed(place.session_id, place.journal_id)
     if request.HasField("after_sequence") and request.after_sequence > tip:
         raise sequence_ahead("after_sequence", request.after_sequence, tip)

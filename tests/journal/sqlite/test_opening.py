@@ -16,7 +16,7 @@ from journal.callers import Caller
 from journal.stores import Clock, SqliteStore
 from transcript_server.app import Config, serving
 from transcript_server.journal.sqlite import schema
-from transcript_server.journal.sqlite.store import SqliteJournal, StoreInUse
+from transcript_server.journal.sqlite.store import SqliteJournal, StoreInUse, StoreUnusable
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ async def test_a_file_of_a_newer_version_is_refused_and_left_as_it_is(store: Sql
     before = (store.folder / "transcript.sqlite3").read_bytes()
 
     for _ in range(2):
-        with pytest.raises(RuntimeError, match=r"written by a newer version \(schema 99\); upgrade the server"):
+        with pytest.raises(StoreUnusable, match=r"written by a newer version \(schema 99\); upgrade the server"):
             await store.open(clock)
     assert (store.folder / "transcript.sqlite3").read_bytes() == before
     with closing(database(store.folder)) as connection:
@@ -102,7 +102,7 @@ async def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(store: Sq
     path = store.folder / "transcript.sqlite3"
     path.write_bytes(b"not a database at all\n" * 1000)
     for _ in range(2):
-        with pytest.raises(apsw.NotADBError):
+        with pytest.raises(StoreUnusable, match="not a database"):
             await store.open(clock)
 
     assert path.read_bytes() == b"not a database at all\n" * 1000
@@ -152,7 +152,7 @@ async def test_a_step_that_fails_leaves_the_file_as_it_was(
     with monkeypatch.context() as patched:
         patched.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, good, bad))
         for _ in range(2):
-            with pytest.raises(apsw.SQLError, match="nowhere"):
+            with pytest.raises(StoreUnusable, match="nowhere"):
                 await store.open(clock)
 
     with closing(database(store.folder)) as connection:
@@ -174,7 +174,7 @@ async def test_a_sqlite_that_can_corrupt_its_log_is_refused(
         await store.open(clock)
         await store.close()
     else:
-        with pytest.raises(RuntimeError, match=f"SQLite {version} can corrupt its log"):
+        with pytest.raises(StoreUnusable, match=f"SQLite {version} can corrupt its log"):
             await store.open(clock)
         assert not store.folder.exists()
 

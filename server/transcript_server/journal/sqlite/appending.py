@@ -187,7 +187,8 @@ class Append:
                 connection.execute("INSERT INTO marker VALUES (?, ?, ?, ?, ?)", row)
             case "turn_started":
                 timeout = event.turn_started.idle_timeout
-                head.idle_us = timeout.seconds * 1_000_000 + timeout.nanos // 1000 or self._idle_us
+                # Rounded up, so that the shortest is not taken for none.
+                head.idle_us = timeout.seconds * 1_000_000 + -(-timeout.nanos // 1000) or self._idle_us
             case "human_request":
                 requests.take_request(connection, head.base, sequence, landing.turn, event)
             case "human_response":

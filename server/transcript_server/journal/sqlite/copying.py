@@ -18,13 +18,10 @@ from transcript_server.journal.sqlite import sessions, turn_states
 from transcript_server.journal.sqlite.appending import MAX_TOKENS, Append
 from transcript_server.journal.sqlite.heads import Head, base_of, find, find_unexpired, write_head
 from transcript_server.journal.sqlite.queries import each, first, only
+from transcript_server.journal.sqlite.steps import STEP_ROWS, step_end
 from transcript_server.rules.errors import sequence_ahead, session_not_found
 from transcript_server.rules.turns import Flag, interruption
 
-STEP_ROWS: Final = 500
-STEP_BYTES: Final = 2 << 20
-
-SIZES: Final = "SELECT key, length(body) FROM event WHERE key > ? AND key <= ? ORDER BY key LIMIT ?"
 COPY_IDS: Final = """
 INSERT INTO id SELECT :copy, event_id, digest, sequence FROM id
 WHERE number = :source AND event_id > :after AND event_id <= :last AND sequence <= :through"""
@@ -55,12 +52,15 @@ class Copy:
     """A fork under way, as far as it has come."""
 
     who: Principal
+    asked: Session
+    """What the caller said of the new session."""
     session: Session
+    """The new session, with what it has of its source."""
     source: int
     number: int
     through: int
-    all_rows: bool
-    """Whether all rows were asked for, however many there would be."""
+    asked_through: int
+    """The last row that was asked for; 0 for all, however many there would be."""
     copied: int = 0
     copied_ids: str = ""
     messages: int = 0
@@ -74,7 +74,7 @@ def begin(
     who: Principal,
     source_id: str,
     through: int,
-    session: Session,
+    asked: Session,
     now_us: int,
 ) -> Copy | Head:
     """Starts a fork, or finds the copy that was made of the same fields.
@@ -83,19 +83,21 @@ def begin(
         TurnExpired: The source's turn is to be ended first.
         Refusal: SESSION_NOT_FOUND, SEQUENCE_AHEAD or SESSION_EXISTS.
     """
+    if (existing := _earlier_copy(connection, who, source_id, through, asked)) is not None:
+        return existing
     source = find_unexpired(connection, who, source_id, now_us)
     if through > source.tip:
         raise sequence_ahead("through_sequence", through, source.tip)
     made = Session.FromString(source.body)
-    session.kind = session.kind or made.kind
-    session.title = session.title or made.title
+    session = Session()
+    session.CopyFrom(asked)
+    session.kind = asked.kind or made.kind
+    session.title = asked.title or made.title
     session.forked_from_session_id = source_id
     session.forked_from_sequence = through or source.tip
-    if (existing := _earlier_copy(connection, who, session, all_rows=not through)) is not None:
-        return existing
     number = sessions.next_number(connection)
     connection.execute("INSERT INTO hidden VALUES (?, TRUE)", (number,))
-    return Copy(who, session, source.number, number, session.forked_from_sequence, all_rows=not through)
+    return Copy(who, asked, session, source.number, number, session.forked_from_sequence, asked_through=through)
 
 
 def step(connection: apsw.Connection, copy: Copy) -> Copy | None:
@@ -104,7 +106,7 @@ def step(connection: apsw.Connection, copy: Copy) -> Copy | None:
     _check_source(connection, copy)
     if copy.copied < copy.through:
         start = source + copy.copied
-        last = _step_end(connection, start, source + copy.through)
+        last = step_end(connection, start, source + copy.through)
         copied = (start, last)
         bounds = {"first": start, "last": last, "shift": target - source, "through": copy.through}
         for statement in COPY_ROWS:
@@ -135,7 +137,8 @@ def step(connection: apsw.Connection, copy: Copy) -> Copy | None:
 def finish(connection: apsw.Connection, copy: Copy, now_us: int, idle_us: int) -> Head:
     """Makes the copy a session, ends the turn that was running in it, and says where it came from."""
     _check_source(connection, copy)
-    if (existing := _earlier_copy(connection, copy.who, copy.session, all_rows=copy.all_rows)) is not None:
+    source_id = copy.session.forked_from_session_id
+    if (existing := _earlier_copy(connection, copy.who, source_id, copy.asked_through, copy.asked)) is not None:
         return existing
     head = sessions.insert(connection, copy.who, copy.session, now_us, copy.number)
     connection.execute("DELETE FROM hidden WHERE number = ?", (copy.number,))
@@ -156,20 +159,29 @@ def finish(connection: apsw.Connection, copy: Copy, now_us: int, idle_us: int) -
     return head
 
 
-def _earlier_copy(connection: apsw.Connection, who: Principal, session: Session, *, all_rows: bool) -> Head | None:
-    """The copy that an earlier or racing call with the same fields made.
+def _earlier_copy(
+    connection: apsw.Connection, who: Principal, source_id: str, through: int, asked: Session
+) -> Head | None:
+    """The copy that an earlier or racing call with the same fields made, whatever became of the source since.
 
-    Of all rows there were, that is, which may be fewer or more than there are for this call.
+    Fields that were left out are the source's, as they were then, and are not compared.
 
     Raises:
         Refusal: SESSION_EXISTS if the id is taken by another session.
     """
-    row = first(connection, "SELECT body FROM session WHERE owner = ? AND id = ?", (who, session.id))
-    wanted = Session()
-    wanted.CopyFrom(session)
-    if row is not None and all_rows:
-        wanted.forked_from_sequence = Session.FromString(row[0]).forked_from_sequence
-    return sessions.existing_as(connection, who, wanted)
+    row = first(connection, "SELECT body FROM session WHERE owner = ? AND id = ?", (who, asked.id))
+    if row is None:
+        return None
+    made = Session.FromString(row[0])
+    if (
+        made.forked_from_session_id != source_id
+        or (through and made.forked_from_sequence != through)
+        or (asked.title and made.title != asked.title)
+        or (asked.kind and made.kind != asked.kind)
+        or dict(made.labels) != dict(asked.labels)
+    ):
+        raise sessions.exists_otherwise(asked.id)
+    return find(connection, who, asked.id)
 
 
 def _check_source(connection: apsw.Connection, copy: Copy) -> None:
@@ -177,17 +189,6 @@ def _check_source(connection: apsw.Connection, copy: Copy) -> None:
     source_id = copy.session.forked_from_session_id
     if find(connection, copy.who, source_id).number != copy.source:
         raise session_not_found(source_id)
-
-
-def _step_end(connection: apsw.Connection, first: int, last: int) -> int:
-    """The last row of a step: bounded in rows and bytes, one row at least."""
-    end, size = first, 0
-    for key, length in each(connection, SIZES, (first, last, STEP_ROWS)):
-        size += length
-        if size > STEP_BYTES and end > first:
-            break
-        end = key
-    return end
 
 
 def _recorded_us(connection: apsw.Connection, head: Head) -> int:

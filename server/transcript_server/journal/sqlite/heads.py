@@ -132,8 +132,9 @@ def find_unexpired(connection: apsw.Connection, who: Principal, session_id: str,
 def touch(connection: apsw.Connection, number: int, now_us: int) -> None:
     """Live text was published: a running turn's deadline moves on, a little further than it must."""
     connection.execute(
-        "UPDATE head SET deadline_us = ? + idle_us + idle_us / ? WHERE number = ? AND deadline_us IS NOT NULL",
-        (now_us, TOUCHES_PER_TIMEOUT, number),
+        "UPDATE head SET deadline_us = :now + idle_us + idle_us / :touches "
+        "WHERE number = :number AND deadline_us > :now",
+        {"now": now_us, "touches": TOUCHES_PER_TIMEOUT, "number": number},
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -23,15 +23,18 @@ Read = Callable[[apsw.Connection], Result]
 
 
 class Readers:
-    """Runs reads, each in one snapshot."""
+    """Runs reads, each in one snapshot.
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    Args:
+        connections: By `open_to_read`; each belongs to a thread from now on.
+    """
+
+    def __init__(self, connections: Sequence[apsw.Connection]) -> None:
         self._loop = asyncio.get_running_loop()
         self._asked: queue.SimpleQueue[tuple[Read[Any], asyncio.Future[Any]] | None] = queue.SimpleQueue()
         self._threads = [
-            threading.Thread(target=self._run, name=f"transcript-reader-{number}", daemon=True)
-            for number in range(THREADS)
+            threading.Thread(target=self._run, args=(connection,), name=f"transcript-reader-{number}", daemon=True)
+            for number, connection in enumerate(connections)
         ]
         for thread in self._threads:
             thread.start()
@@ -49,8 +52,7 @@ class Readers:
         for thread in self._threads:
             await asyncio.to_thread(thread.join)
 
-    def _run(self) -> None:
-        connection = open_to_read(self._path)
+    def _run(self, connection: apsw.Connection) -> None:
         while (asked := self._asked.get()) is not None:
             read, future = asked
             try:

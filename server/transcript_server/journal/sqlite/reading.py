@@ -55,8 +55,9 @@ def tail(
         TurnExpired: The running turn is to be ended first.
         Refusal: SESSION_NOT_FOUND once the journal is gone.
     """
-    check_place(connection, who, place)
     head = find_unexpired(connection, who, place.session_id, now_us)
+    if head.number != place.number:
+        raise session_not_found(place.session_id)
     read = rows.read(connection, head.base, Span(face, after + 1, head.tip), budget)
     bar = None
     if read.last == head.tip:

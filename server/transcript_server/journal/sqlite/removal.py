@@ -8,10 +8,11 @@ import apsw
 
 from transcript_server.journal.sqlite.heads import LAST_SEQUENCE, Head, base_of
 from transcript_server.journal.sqlite.queries import each, first
+from transcript_server.journal.sqlite.steps import STEP_ROWS, step_end
 
-STEP_ROWS: Final = 500
 IS_HIDDEN: Final = "SELECT 1 FROM hidden WHERE number = ? AND NOT copying"
-_KEYED: Final = ("event", "marker", "summary", "request", "surface", "emptied")
+TAKE_ROWS: Final = "DELETE FROM event WHERE key > ? AND key <= ?"
+_KEYED: Final = ("marker", "summary", "request", "surface", "emptied")
 TAKE_KEYED: Final = tuple(
     f"DELETE FROM {table} WHERE key IN (SELECT key FROM {table} WHERE key > :first AND key <= :last LIMIT :rows)"
     for table in _KEYED
@@ -47,7 +48,9 @@ def step(connection: apsw.Connection, number: int) -> bool:
         return True
     base = base_of(number)
     bounds = {"first": base, "last": base | LAST_SEQUENCE, "number": number, "rows": STEP_ROWS}
+    end = step_end(connection, base, base | LAST_SEQUENCE)
     before = connection.total_changes()
+    connection.execute(TAKE_ROWS, (base, end))
     for statement in TAKE_KEYED:
         connection.execute(statement, {key: bounds[key] for key in ("first", "last", "rows")})
     connection.execute(TAKE_IDS, {key: bounds[key] for key in ("number", "rows")})

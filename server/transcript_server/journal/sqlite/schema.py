@@ -94,15 +94,19 @@ MIGRATIONS: Final = (_FIRST,)
 """In order; the file's user_version counts those that it has seen. A released one is never changed."""
 
 
+class NewerSchema(Exception):  # noqa: N818 - says what is the case
+    """A file has seen migrations that this version does not know."""
+
+
 def migrate(connection: apsw.Connection) -> None:
     """Brings a file to the newest schema, each step in a transaction of its own.
 
     Raises:
-        RuntimeError: The file was written by a newer version of the service.
+        NewerSchema: The file was written by a newer version of the service.
     """
     version = int(connection.pragma("user_version"))
     if version > len(MIGRATIONS):
-        raise RuntimeError(f"the data folder was written by a newer version (schema {version}); upgrade the server")
+        raise NewerSchema(f"it was written by a newer version (schema {version}); upgrade the server")
     for number, script in enumerate(MIGRATIONS[version:], start=version + 1):
         with connection:
             connection.execute(script)

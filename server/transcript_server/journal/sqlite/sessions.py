@@ -50,7 +50,7 @@ def create(connection: apsw.Connection, who: Principal, session: Session, now_us
 
 
 def existing_as(connection: apsw.Connection, who: Principal, session: Session) -> Head | None:
-    """The session under this id, if there is one and it has these fields, those of a fork included.
+    """The session under this id, if there is one and it was made of these fields.
 
     Raises:
         Refusal: SESSION_EXISTS if it has others.
@@ -62,12 +62,17 @@ def existing_as(connection: apsw.Connection, who: Principal, session: Session) -
     made.ClearField("owner")
     made.ClearField("created_at")
     if made != session:
-        raise Refusal(
-            error_reason_pb2.ERROR_REASON_SESSION_EXISTS,
-            f"session {session.id} exists with other fields; use it as it is, or choose another id",
-            {"session_id": session.id},
-        )
+        raise exists_otherwise(session.id)
     return head
+
+
+def exists_otherwise(session_id: str) -> Refusal:
+    """An id is taken by a session that was made of other fields."""
+    return Refusal(
+        error_reason_pb2.ERROR_REASON_SESSION_EXISTS,
+        f"session {session_id} exists with other fields; use it as it is, or choose another id",
+        {"session_id": session_id},
+    )
 
 
 def insert(

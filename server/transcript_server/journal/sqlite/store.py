@@ -45,8 +45,8 @@ from transcript_server.journal.sqlite.heads import (
     touch,
 )
 from transcript_server.journal.sqlite.queries import each, first, only
-from transcript_server.journal.sqlite.readers import Readers, keep_plans
-from transcript_server.journal.sqlite.schema import PAGE_BYTES, migrate
+from transcript_server.journal.sqlite.readers import THREADS, Readers, keep_plans, open_to_read
+from transcript_server.journal.sqlite.schema import PAGE_BYTES, NewerSchema, migrate
 from transcript_server.journal.sqlite.writer import Changes, Job, Writer
 from transcript_server.rules.errors import Refusal
 from transcript_server.rules.intake import Draft
@@ -63,7 +63,11 @@ _TailKey = tuple[Principal, int, Face, int, int, int]
 _log = logging.getLogger(__name__)
 
 
-class StoreInUse(Exception):  # noqa: N818 - says what is the case
+class StoreUnusable(Exception):  # noqa: N818 - says what is the case
+    """The store cannot be opened; the text says why, and what to do."""
+
+
+class StoreInUse(StoreUnusable):
     """Another server has the data folder open."""
 
 
@@ -79,13 +83,18 @@ class SqliteJournal:
     Args:
         lock: The open lock file; held while the store is.
         writer: The writing connection, migrated.
-        path: The database file.
+        readers: The reading ones.
         idle_timeout_seconds: How long a turn may lie idle that does not say.
         now_us: The clock, in microseconds since 1970.
     """
 
     def __init__(
-        self, lock: IO[str], writer: apsw.Connection, path: Path, idle_timeout_seconds: float, now_us: Clock
+        self,
+        lock: IO[str],
+        writer: apsw.Connection,
+        readers: Sequence[apsw.Connection],
+        idle_timeout_seconds: float,
+        now_us: Clock,
     ) -> None:
         self._lock = lock
         self._now_us = now_us
@@ -93,8 +102,10 @@ class SqliteJournal:
         self.hub = Hub()
         self.secret = _secret(writer)
         self._writer = Writer(writer, self.hub.committed)
-        self._readers = Readers(path)
+        self._readers = Readers(readers)
         self._tails: dict[_TailKey, asyncio.Task[Tail]] = {}
+        self._to_take_away = asyncio.Event()
+        self._to_take_away.set()
         self._background: set[asyncio.Task[Any]] = set()
         self._spawn(self._sweep())
         self._spawn(self._take_away_hidden())
@@ -105,10 +116,11 @@ class SqliteJournal:
 
         Raises:
             StoreInUse: Another server has it open.
-            RuntimeError: It was written by a newer version, or SQLite is too old to be safe.
+            StoreUnusable: It was written by a newer version, it is no database, or SQLite is too old to be safe.
+            OSError: The folder cannot be made or written.
         """
-        lock, connection, path = await asyncio.to_thread(_open_files, folder)
-        return cls(lock, connection, path, idle_timeout_seconds, now_us)
+        lock, writer, readers = await asyncio.to_thread(_open_files, folder)
+        return cls(lock, writer, readers, idle_timeout_seconds, now_us)
 
     async def close(self) -> None:
         while self._background:
@@ -155,7 +167,7 @@ class SqliteJournal:
             changes.add(who, head.number, head.session_id)
 
         await self._writer.do(job)
-        self._spawn(self._take_away_hidden())
+        self._to_take_away.set()
 
     async def fork_session(self, who: Principal, source_id: str, through: int, session: Session) -> Session:
         # A caller that leaves takes nothing back: the copy is made whole, for the retry to find.
@@ -175,7 +187,7 @@ class SqliteJournal:
         finally:
             # Of a copy that was finished, nothing is hidden any more; a racing one's, or half of one, is.
             await self._writer.do(lambda connection, _: removal.abandon(connection, begun.number))
-            self._spawn(self._take_away_hidden())
+            self._to_take_away.set()
 
     async def _finish_copy(self, copy: copying.Copy) -> Session:
         def job(connection: apsw.Connection, changes: Changes) -> Session:
@@ -315,29 +327,41 @@ class SqliteJournal:
 
     async def _sweep(self) -> None:
         """Ends turns that lie past their deadline and that nobody asks for."""
+        failing = False
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
-            overdue = await self._readers.do(lambda connection: [*each(connection, EXPIRED, (self._now_us(),))])
-            for (number,) in overdue:
-                try:
+            try:
+                overdue = await self._readers.do(lambda connection: [*each(connection, EXPIRED, (self._now_us(),))])
+                for (number,) in overdue:
                     await self._interrupt(number)
-                except Refusal as refusal:
-                    _log.warning("a turn past its deadline could not be ended: %s", refusal.message)
+                failing = False
+            except (Refusal, apsw.Error) as error:
+                # Once, and not twice a second onto a disk that is full.
+                if not failing:
+                    _log.warning("turns past their deadline cannot be ended: %s", error)
+                failing = True
 
     async def _take_away_hidden(self) -> None:
         """Takes the rows of deleted sessions and of abandoned copies away, a step at a time."""
-        for number in await self._readers.do(removal.hidden):
-            while not await self._take_away_some(number):
-                pass
+        failing = False
+        while True:
+            await self._to_take_away.wait()
+            self._to_take_away.clear()
+            try:
+                for number in await self._readers.do(removal.hidden):
+                    while not await self._take_away_some(number):
+                        pass
+                failing = False
+            except (Refusal, apsw.Error) as error:
+                # Taking away needs a little room itself, which others may just have taken: it goes on trying.
+                if not failing:
+                    _log.warning("rows of deleted sessions cannot be taken away: %s", error)
+                failing = True
+                self._to_take_away.set()
+                await asyncio.sleep(SWEEP_SECONDS)
 
     async def _take_away_some(self, number: int) -> bool:
-        try:
-            return await self._writer.do(lambda connection, _: removal.step(connection, number))
-        except Refusal as refusal:
-            # Taking away needs a little room itself, which others may just have taken.
-            _log.warning("rows of a deleted session are still there: %s", refusal.message)
-            await asyncio.sleep(SWEEP_SECONDS)
-            return False
+        return await self._writer.do(lambda connection, _: removal.step(connection, number))
 
     def _spawn(self, work: Coroutine[None, None, Result]) -> asyncio.Task[Result]:
         task = asyncio.create_task(work)
@@ -351,9 +375,9 @@ class SqliteJournal:
             _log.error("work beside the calls failed", exc_info=error)
 
 
-def _open_files(folder: Path) -> tuple[IO[str], apsw.Connection, Path]:
+def _open_files(folder: Path) -> tuple[IO[str], apsw.Connection, Sequence[apsw.Connection]]:
     if tuple(int(part) for part in apsw.sqlite_lib_version().split(".")) < LEAST_SQLITE:
-        raise RuntimeError(f"SQLite {apsw.sqlite_lib_version()} can corrupt its log; install apsw 3.51.3 or newer")
+        raise StoreUnusable(f"SQLite {apsw.sqlite_lib_version()} can corrupt its log; install apsw 3.51.3 or newer")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / "transcript.sqlite3"
     with contextlib.ExitStack() as opened:
@@ -367,17 +391,25 @@ def _open_files(folder: Path) -> tuple[IO[str], apsw.Connection, Path]:
         # Made here and not by SQLite, so that it and the files beside it are the owner's alone.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         connection = opened.enter_context(contextlib.closing(apsw.Connection(str(path), statementcachesize=256)))
-        connection.set_busy_timeout(5000)
-        keep_plans(connection)
-        connection.pragma("page_size", PAGE_BYTES)
-        connection.pragma("journal_mode", "wal")
-        connection.pragma("synchronous", "full")
-        connection.pragma("trusted_schema", False)
-        connection.pragma("journal_size_limit", 64 << 20)
-        migrate(connection)
-        removal.abandon(connection)
+        try:
+            _prepare(connection)
+            readers = [opened.enter_context(contextlib.closing(open_to_read(path))) for _ in range(THREADS)]
+        except (apsw.Error, NewerSchema) as error:
+            raise StoreUnusable(f"{path} cannot be used: {error}") from error
         opened.pop_all()
-        return lock, connection, path
+        return lock, connection, readers
+
+
+def _prepare(connection: apsw.Connection) -> None:
+    connection.set_busy_timeout(5000)
+    keep_plans(connection)
+    connection.pragma("page_size", PAGE_BYTES)
+    connection.pragma("journal_mode", "wal")
+    connection.pragma("synchronous", "full")
+    connection.pragma("trusted_schema", False)
+    connection.pragma("journal_size_limit", 64 << 20)
+    migrate(connection)
+    removal.abandon(connection)
 
 
 def _secret(connection: apsw.Connection) -> bytes:

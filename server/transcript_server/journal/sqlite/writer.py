@@ -3,12 +3,13 @@
 Exactly one connection writes and checkpoints, which keeps clear of SQLite's WAL-reset bug and of lock waits.
 Each job runs in a savepoint of its own, so one that is refused takes nothing of the others with it; when its
 future is done, the commit that holds its rows has been flushed. A job may run twice, the first time for
-nothing, so it changes nothing but the database.
+nothing: it does the same then, also where it completed messages that it was given.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import queue
 import threading
 from collections.abc import Callable
@@ -25,6 +26,7 @@ GROUP_JOBS: Final = 256
 """Jobs that share a commit at most."""
 
 Result = TypeVar("Result")
+_log = logging.getLogger(__name__)
 
 
 class Changes:
@@ -119,8 +121,7 @@ class Writer:
                 self._attempt(asked)
             execute("COMMIT")
         except Exception as error:  # noqa: BLE001 - whatever it is, nothing of the group was committed
-            if self._connection.in_transaction:
-                execute("ROLLBACK")
+            self._roll_back()
             if len(group) == 1:
                 group[0].fail(group[0].error or _as_refusal(error))
                 return
@@ -130,6 +131,14 @@ class Writer:
             for asked in group:
                 asked.error, asked.changes = None, Changes()
                 self._commit([asked])
+
+    def _roll_back(self) -> None:
+        try:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+        except apsw.Error:
+            # The next transaction cannot begin then, and each says so; the thread goes on answering.
+            _log.exception("a transaction could not be rolled back")
 
     def _attempt(self, asked: _Asked) -> None:
         if asked.lane is not None and asked.lane.failed:
