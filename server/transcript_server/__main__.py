@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from transcript_server.app import Config, serve
-from transcript_server.journal.sqlite.store import StoreInUse
+from transcript_server.journal.sqlite.store import StoreUnusable
 
 
 def main() -> int:
@@ -18,7 +18,7 @@ def main() -> int:
     arguments = parser.parse_args()
     try:
         serve(Config(data=arguments.data, grpc=arguments.grpc), lambda address: print(f"grpc {address}", flush=True))  # noqa: T201
-    except (ValueError, OSError, StoreInUse) as error:
+    except (ValueError, OSError, StoreUnusable) as error:
         parser.exit(1, f"{error}\n")
     return 0
 

@@ -107,7 +107,7 @@ async def serving(config: Config) -> AsyncIterator[Serving]:
     Raises:
         ValueError: The address is not host:port on loopback.
         OSError: The port is taken.
-        StoreInUse: Another server has the data folder open.
+        StoreUnusable: Another server has the data folder open, or what lies there is not for this version.
     """
     host, port = loopback(config.grpc)
     journal = await SqliteJournal.open(config.data, idle_timeout_seconds=config.idle_timeout_seconds)

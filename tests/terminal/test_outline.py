@@ -106,7 +106,7 @@ def test_hidden_sections_are_one_bar_at_the_top() -> None:
     assert bar() == "User  09:37  #37"
 
 
-def test_a_compaction_is_one_line_and_its_summary_an_aside() -> None:
+def test_a_compaction_is_one_line_and_its_summary_folded() -> None:
     journal = Journal()
     journal.user("Go on.")
     journal.add(compaction_started=CompactionStarted(compaction_id="c"))
@@ -123,7 +123,7 @@ def test_a_compaction_is_one_line_and_its_summary_an_aside() -> None:
         User  09:01  #1
           Go on.
 
-        ✻ summary  What was done so far.
+        ✻ summary  (1 line)
         earlier context was compacted (summary: #3)
         the context went from 180,000 to 900 tokens
     """)

@@ -96,10 +96,13 @@ class JournalService:
 
     async def _take(self, request: pb.AppendEventsRequest, prefix: str) -> Sequence[Draft]:
         check_session_id(request.session_id, f"{prefix}session_id")
-        if len(request.events) > INLINE_ROWS or request.ByteSize() > INLINE_BYTES:
+        return await self._take_rows(request.events, f"{prefix}events", request.ByteSize())
+
+    async def _take_rows(self, rows: Sequence[Event], path: str, size: int) -> Sequence[Draft]:
+        if len(rows) > INLINE_ROWS or size > INLINE_BYTES:
             # Long enough to keep every other call waiting.
-            return await asyncio.to_thread(self._intake.take, request.events, f"{prefix}events")
-        return self._intake.take(request.events, f"{prefix}events")
+            return await asyncio.to_thread(self._intake.take, rows, path)
+        return self._intake.take(rows, path)
 
     async def _append(
         self, request: pb.AppendEventsRequest, drafts: Sequence[Draft], call: Call, lane: Lane | None = None
@@ -128,7 +131,7 @@ class JournalService:
         check_session_id(request.session_id)
         event.id = request.event_id
         with named({f"{_ROW}.id": "event_id", **names}):
-            drafts = self._intake.take([event])
+            drafts = await self._take_rows([event], "events", event.ByteSize())
         appending = self._journal.append(call.principal, request.session_id, drafts)
         appended = await audited(call, request.session_id, drafts, appending)
         return appended.sequences[0], appended.event_ids[0]

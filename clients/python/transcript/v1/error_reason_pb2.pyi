@@ -25,7 +25,7 @@ class _ErrorReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ErrorReas
     ERROR_REASON_UNSPECIFIED: _ErrorReason.ValueType  # 0
     """Never sent."""
     ERROR_REASON_INVALID_FIELD: _ErrorReason.ValueType  # 1
-    """INVALID_ARGUMENT. A field is wrong: a google.rpc.BadRequest beside ErrorInfo names each. Mend the request."""
+    """INVALID_ARGUMENT. A field is wrong: a google.rpc.BadRequest beside ErrorInfo names it, and at most five more. Mend the request."""
     ERROR_REASON_UNKNOWN_FIELD: _ErrorReason.ValueType  # 2
     """INVALID_ARGUMENT. The request has a field that this server does not know, at any depth. Upgrade the server."""
     ERROR_REASON_UNKNOWN_KIND: _ErrorReason.ValueType  # 3
@@ -71,7 +71,7 @@ class ErrorReason(_ErrorReason, metaclass=_ErrorReasonEnumTypeWrapper):
 ERROR_REASON_UNSPECIFIED: ErrorReason.ValueType  # 0
 """Never sent."""
 ERROR_REASON_INVALID_FIELD: ErrorReason.ValueType  # 1
-"""INVALID_ARGUMENT. A field is wrong: a google.rpc.BadRequest beside ErrorInfo names each. Mend the request."""
+"""INVALID_ARGUMENT. A field is wrong: a google.rpc.BadRequest beside ErrorInfo names it, and at most five more. Mend the request."""
 ERROR_REASON_UNKNOWN_FIELD: ErrorReason.ValueType  # 2
 """INVALID_ARGUMENT. The request has a field that this server does not know, at any depth. Upgrade the server."""
 ERROR_REASON_UNKNOWN_KIND: ErrorReason.ValueType  # 3

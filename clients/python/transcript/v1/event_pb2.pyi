@@ -397,7 +397,8 @@ class SectionMarker(_message.Message):
     """Names the section that begins here, as a heading does. Brought to NFC; at most
     120 code points, none of them control, bidi, zero-width (but for a joiner inside
     an emoji sequence), tag, unassigned, or a line or paragraph separator: else
-    INVALID_FIELD. May be empty: a plain break.
+    INVALID_FIELD. Which are assigned goes by the Unicode version of the server's
+    Python (3.11: Unicode 14). May be empty: a plain break.
     """
     source: _builtins.str
     """Who drew the boundary, for display. At most 64 code points; else as label."""

@@ -318,8 +318,8 @@ class ForkSessionRequest(_message.Message):
     """The last row to copy, inclusive; 0: all. A row beyond the tip is SEQUENCE_AHEAD."""
     @_builtins.property
     def session(self) -> _session_pb2.Session:
-        """The new session's id, title and labels; kind and title default to the source's. The
-        same id and fields again: the first copy; other fields: SESSION_EXISTS.
+        """The new session's id, title, labels and kind; kind and title default to the source's.
+        The same id and fields again: the first copy; other fields: SESSION_EXISTS.
         """
 
     def __init__(

@@ -147,8 +147,10 @@ class SessionServiceServicer(object):
 
         A turn that was running at the last row copied is ended as interrupted, then a
         SessionForked row says where the copy came from. Held rows stay with the source.
-        The copy is seen when it is whole. Idempotent by id: called again with the same
-        fields, returns the first copy.
+        The copy is seen when it is whole. Idempotent by id: called again with the same id
+        and fields, returns the first copy, also if the source was renamed, grew or was
+        deleted since. A title, a kind or a through_sequence that is left out is not
+        compared; labels are.
 
         Errors: SEQUENCE_AHEAD, SESSION_EXISTS.
         """

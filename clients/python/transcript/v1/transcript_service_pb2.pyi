@@ -319,7 +319,9 @@ class WatchResponse(_message.Message):
     SESSIONS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def page(self) -> Global___PageInfo:
-        """What the page is. First, unless resuming; again when resume_limit was passed: drop what was held."""
+        """What the page is. First, unless resuming; again when resume_limit was passed: drop what was held.
+        Its rows may come in several messages; it is whole with the CaughtUp that follows.
+        """
 
     @_builtins.property
     def events(self) -> Global___EventBatch:
@@ -449,7 +451,9 @@ class ListSectionsRequest(_message.Message):
     page_size: _builtins.int
     """Sections in a response at most. Default 100, at most 1000; a response ends early at 256 KiB."""
     page_token: _builtins.str
-    """next_page_token of an earlier response, else INVALID_FIELD. Opaque; empty: the first page."""
+    """next_page_token of an earlier response, else INVALID_FIELD; of another journal under the
+    same id: JOURNAL_CHANGED. Opaque; empty: the first page.
+    """
     def __init__(
         self,
         *,

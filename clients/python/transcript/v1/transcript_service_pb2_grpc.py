@@ -116,9 +116,11 @@ class TranscriptServiceServicer(object):
 
         Errors: SEQUENCE_AHEAD, JOURNAL_CHANGED.
 
-        Client action: on a broken stream or DRAINING, call again with the last sequence
-        known, from rows or from CaughtUp, and the journal_id received. On SEQUENCE_AHEAD or
-        JOURNAL_CHANGED, drop what is held and watch anew.
+        Client action: on a broken stream or DRAINING, call again with the journal_id
+        received and a sequence: a client that shows the bar of HiddenSections with that of
+        the last CaughtUp, and drops by their sequences the rows that come again; any other
+        with that of the last row or CaughtUp. Before a page's CaughtUp, ask for the page
+        again. On SEQUENCE_AHEAD or JOURNAL_CHANGED, drop what is held and watch anew.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -135,6 +137,8 @@ class TranscriptServiceServicer(object):
 
     def ListSections(self, request, context):
         """Lists the session's sections, oldest first: its table of contents.
+
+        Errors: JOURNAL_CHANGED, of a page_token.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -66,9 +66,11 @@ class TranscriptServiceStub:
 
     Errors: SEQUENCE_AHEAD, JOURNAL_CHANGED.
 
-    Client action: on a broken stream or DRAINING, call again with the last sequence
-    known, from rows or from CaughtUp, and the journal_id received. On SEQUENCE_AHEAD or
-    JOURNAL_CHANGED, drop what is held and watch anew.
+    Client action: on a broken stream or DRAINING, call again with the journal_id
+    received and a sequence: a client that shows the bar of HiddenSections with that of
+    the last CaughtUp, and drops by their sequences the rows that come again; any other
+    with that of the last row or CaughtUp. Before a page's CaughtUp, ask for the page
+    again. On SEQUENCE_AHEAD or JOURNAL_CHANGED, drop what is held and watch anew.
     """
     GetEvent: _grpc.UnaryUnaryMultiCallable[_transcript_service_pb2.GetEventRequest, _transcript_service_pb2.GetEventResponse]
     """Returns one row, whole; a checkpoint without its text.
@@ -76,7 +78,10 @@ class TranscriptServiceStub:
     Errors: EVENT_NOT_FOUND.
     """
     ListSections: _grpc.UnaryUnaryMultiCallable[_transcript_service_pb2.ListSectionsRequest, _transcript_service_pb2.ListSectionsResponse]
-    """Lists the session's sections, oldest first: its table of contents."""
+    """Lists the session's sections, oldest first: its table of contents.
+
+    Errors: JOURNAL_CHANGED, of a page_token.
+    """
     ListTurns: _grpc.UnaryUnaryMultiCallable[_transcript_service_pb2.ListTurnsRequest, _transcript_service_pb2.ListTurnsResponse]
     """Lists the session's turns, latest first: an outline by prompts."""
     SearchEvents: _grpc.UnaryStreamMultiCallable[_transcript_service_pb2.SearchEventsRequest, _transcript_service_pb2.SearchEventsResponse]
@@ -123,9 +128,11 @@ class TranscriptServiceAsyncStub(TranscriptServiceStub):
 
     Errors: SEQUENCE_AHEAD, JOURNAL_CHANGED.
 
-    Client action: on a broken stream or DRAINING, call again with the last sequence
-    known, from rows or from CaughtUp, and the journal_id received. On SEQUENCE_AHEAD or
-    JOURNAL_CHANGED, drop what is held and watch anew.
+    Client action: on a broken stream or DRAINING, call again with the journal_id
+    received and a sequence: a client that shows the bar of HiddenSections with that of
+    the last CaughtUp, and drops by their sequences the rows that come again; any other
+    with that of the last row or CaughtUp. Before a page's CaughtUp, ask for the page
+    again. On SEQUENCE_AHEAD or JOURNAL_CHANGED, drop what is held and watch anew.
     """
     GetEvent: _aio.UnaryUnaryMultiCallable[_transcript_service_pb2.GetEventRequest, _transcript_service_pb2.GetEventResponse]  # type: ignore[assignment]
     """Returns one row, whole; a checkpoint without its text.
@@ -133,7 +140,10 @@ class TranscriptServiceAsyncStub(TranscriptServiceStub):
     Errors: EVENT_NOT_FOUND.
     """
     ListSections: _aio.UnaryUnaryMultiCallable[_transcript_service_pb2.ListSectionsRequest, _transcript_service_pb2.ListSectionsResponse]  # type: ignore[assignment]
-    """Lists the session's sections, oldest first: its table of contents."""
+    """Lists the session's sections, oldest first: its table of contents.
+
+    Errors: JOURNAL_CHANGED, of a page_token.
+    """
     ListTurns: _aio.UnaryUnaryMultiCallable[_transcript_service_pb2.ListTurnsRequest, _transcript_service_pb2.ListTurnsResponse]  # type: ignore[assignment]
     """Lists the session's turns, latest first: an outline by prompts."""
     SearchEvents: _aio.UnaryStreamMultiCallable[_transcript_service_pb2.SearchEventsRequest, _transcript_service_pb2.SearchEventsResponse]  # type: ignore[assignment]
@@ -189,9 +199,11 @@ class TranscriptServiceServicer(metaclass=_abc_1.ABCMeta):
 
         Errors: SEQUENCE_AHEAD, JOURNAL_CHANGED.
 
-        Client action: on a broken stream or DRAINING, call again with the last sequence
-        known, from rows or from CaughtUp, and the journal_id received. On SEQUENCE_AHEAD or
-        JOURNAL_CHANGED, drop what is held and watch anew.
+        Client action: on a broken stream or DRAINING, call again with the journal_id
+        received and a sequence: a client that shows the bar of HiddenSections with that of
+        the last CaughtUp, and drops by their sequences the rows that come again; any other
+        with that of the last row or CaughtUp. Before a page's CaughtUp, ask for the page
+        again. On SEQUENCE_AHEAD or JOURNAL_CHANGED, drop what is held and watch anew.
         """
 
     @_abc_1.abstractmethod
@@ -211,7 +223,10 @@ class TranscriptServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _transcript_service_pb2.ListSectionsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_transcript_service_pb2.ListSectionsResponse, _abc.Awaitable[_transcript_service_pb2.ListSectionsResponse]]:
-        """Lists the session's sections, oldest first: its table of contents."""
+        """Lists the session's sections, oldest first: its table of contents.
+
+        Errors: JOURNAL_CHANGED, of a page_token.
+        """
 
     @_abc_1.abstractmethod
     def ListTurns(

@@ -23,10 +23,10 @@ def serve(data: Path | None, grpc: str) -> None:
         from platformdirs import user_data_path
 
         from transcript_server import app
-        from transcript_server.journal.sqlite.store import StoreInUse
+        from transcript_server.journal.sqlite.store import StoreUnusable
 
     folder = data or user_data_path("transcript")
     try:
         app.serve(app.Config(data=folder, grpc=grpc), lambda address: click.echo(f"grpc {address}"))
-    except (OSError, ValueError, StoreInUse) as error:
+    except (OSError, ValueError, StoreUnusable) as error:
         raise cannot_serve(error) from error

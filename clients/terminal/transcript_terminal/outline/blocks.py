@@ -58,6 +58,7 @@ class Aside(Block):
 
     heading: str
     text: str
+    is_folded: bool = False  # shown by its heading alone: written for the model, not part of the conversation
     elided_bytes: int = 0
 
 

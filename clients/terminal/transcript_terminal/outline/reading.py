@@ -108,7 +108,7 @@ def _thinking(event: Event) -> Aside:
 
 def _summary(event: Event) -> Aside:
     text = event.compaction_summary.text
-    return Aside(**place(event), heading="summary", text=text, elided_bytes=event.elided_bytes)
+    return Aside(**place(event), heading="summary", text=text, is_folded=True, elided_bytes=event.elided_bytes)
 
 
 def _system_message(event: Event) -> Aside:

@@ -119,11 +119,14 @@ class Wording:
             return Passage((mark, *self._place(block)), body=text, tone=Tone.DIM, after=_left_out(block.elided_bytes))
         if not text:
             return Passage((mark, Span("  (not shown by the provider)", Tone.DIM)), is_tight=True)
+        lines = len(text.splitlines())
+        if block.is_folded:
+            self.shortened_asides += 1
+            return Passage((mark, Span(f"  ({count(lines, 'line')})", Tone.DIM)), is_tight=True)
         line = tool_line.one_line(text)
         spans = [mark, Span("  " + line, Tone.DIM)]
         if line != " ".join(text.split()) or block.elided_bytes:
             self.shortened_asides += 1
-            lines = len(text.splitlines())
             spans += [Span(f"  ({count(lines, 'line')})", Tone.DIM)] * (lines > 1)
         return Passage(tuple(spans), is_tight=True)
 
