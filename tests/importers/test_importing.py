@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -244,6 +245,40 @@ async def test_what_is_no_log_does_not_keep_the_others_back(client: Client, shar
         assert reports[str(other)].error.startswith("not a Claude Code log: no row of Claude Code")
         assert (reports[str(other)].rows, reports[str(other)].session_id) == (0, "")
     assert [session.id async for session in client.sessions()] == [SESSION]
+
+
+@pytest.mark.parametrize("depth", [300, 985, 5_000])
+async def test_a_row_nested_too_deeply_keeps_nothing_else_back(client: Client, tmp_path: Path, depth: int) -> None:
+    """The rows around it are imported, and the files after it."""
+    deep = json.dumps(reply(calls("t1", deep="HERE"))).replace('"HERE"', '{"a":' * depth + "1" + "}" * depth)
+    first = write(tmp_path, typed("Go."), deep, reply(said("Done.")))
+    other = "22222222-3333-4444-8555-666666666666"
+    second = write(tmp_path, typed("Go on.", sessionId=other), name=f"{other}.jsonl")
+    reports = await bring(client, first, second)
+
+    assert [(report.error, report.added, report.unreadable) for report in reports] == [("", 2, 1), ("", 1, 0)]
+    assert [report.problems for report in reports] == [("line 2: nested too deeply",), ()]
+    assert kinds(await journal(client, SESSION)) == ["user_message", "assistant_message"]
+
+
+async def test_a_row_as_deep_as_may_be_is_imported_whole(client: Client, tmp_path: Path) -> None:
+    """As a call's arguments, a tool's result and a block that no kind can say: all are written as JSON again."""
+    levels: object = 1
+    for _ in range(245):
+        levels = {"a": levels}
+    path = write(
+        tmp_path,
+        typed("Go."),
+        reply(calls("t1", deep=levels)),
+        gave("t1", [{"type": "odd", "deep": levels}]),
+        reply(said("Done."), {"type": "odd", "deep": levels}),
+    )
+    (report,) = await bring(client, path)
+    stored = await journal(client, SESSION)
+
+    assert (report.error, report.unreadable, report.problems, report.added) == ("", 0, (), len(stored))
+    (call,) = [event.tool_call for event in stored if event.HasField("tool_call")]
+    assert json.loads(call.arguments_json) == {"deep": levels}
 
 
 async def test_a_log_that_was_rewritten_is_refused(client: Client, tmp_path: Path) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from io import BytesIO
 
 import pytest
 
-from transcript_importers.claude_code.lines import RecordReader
+from transcript_importers.claude_code.lines import _NESTING_LIMIT, RecordReader, _depth
 from transcript_importers.rows import LISTED_PROBLEMS, Problems
 
 
@@ -138,6 +139,97 @@ def test_many_broken_lines_take_time_in_proportion() -> None:
     _, reader, _ = read(b"{\n" * 10_000 + b'{"a":"\n' * 10_000)
 
     assert reader.unreadable == 20_000
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+@pytest.mark.parametrize(
+    ("begin", "piece"),
+    [
+        (b'{"a":"', rb"said \"x\" "),
+        (b'{"a":"', rb"\\ "),
+        (b'{"a":"', b"no quote "),
+        (b'{"a":[', b'"said", '),
+    ],
+)
+def test_a_long_cut_line_takes_time_in_proportion(begin: bytes, piece: bytes, end: bytes) -> None:
+    """A log that is being written ends inside a text full of quotes; in quadratic time 1 MB would take an hour."""
+    found, reader, problems = read(b'{"a":1}\n' + begin + piece * ((1 << 20) // len(piece)) + end)
+
+    assert (found, reader.lines, reader.unreadable) == ([(1, {"a": 1})], 2, 1)
+    assert problems[0].startswith("line 2: cut off")
+
+
+@pytest.mark.parametrize(
+    ("line", "depth"),
+    [
+        ("{", 1),
+        ('{"a": [', 2),
+        ("}]", -2),
+        ('"a": 1,', 0),
+        (r'"a{\"{": {', 1),
+        (r'{"a\\": "{"', 1),
+        ('{"a": "', None),
+        (r'{"a": "\"', None),
+        (r'{"a": "b\\\"', None),
+        ('{"a": "b\\', None),
+        ('"', None),
+    ],
+)
+def test_brackets_inside_texts_open_nothing(line: str, depth: int | None) -> None:
+    """And of a line that ends inside a text nobody can say what is open."""
+    assert _depth(line) == depth
+
+
+def test_many_glued_objects_take_time_in_proportion() -> None:
+    """A writer that ends no line at all: 10,000 rows, 10 MB."""
+    text = "x" * 1000
+    line = " ".join(f'{{"a":{number},"t":"{text}"}}' for number in range(10_000)).encode()
+    found, reader, problems = read(line + b"\n")
+
+    assert found == [(1, {"a": number, "t": text}) for number in range(10_000)]
+    assert (reader.lines, reader.unreadable, problems) == (1, 0, ())
+
+
+def nested(depth: int, inside: str = "1") -> str:
+    """An object of so many levels, objects and lists in turn."""
+    pairs = [('{"a":', "}") if level % 2 == 0 else ("[", "]") for level in range(depth)]
+    return "".join(opens for opens, _ in pairs) + inside + "".join(closes for _, closes in reversed(pairs))
+
+
+@pytest.mark.parametrize("over", [1, 729, 5_000])
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_row_is_nested_as_deep_as_the_limit_and_no_deeper(over: int, end: str) -> None:
+    """Over it Python may read a value that it cannot write again, or not even read it."""
+    deepest = nested(_NESTING_LIMIT)
+    found, reader, problems = read(f'{deepest}\n{{"a":1}}\n{nested(_NESTING_LIMIT + over)}{end}'.encode())
+
+    assert found == [(1, json.loads(deepest)), (2, {"a": 1})]
+    assert (reader.lines, reader.unreadable, problems) == (3, 1, ("line 3: nested too deeply",))
+
+
+def test_many_brackets_beside_each_other_are_not_deep() -> None:
+    """Nor are those in a text."""
+    value = {"a": [[{}]] * 5_000, "b": "[{" * 5_000}
+    found, _, problems = read(json.dumps(value).encode())
+
+    assert (found, problems) == ([(1, value)], ())
+
+
+def test_a_deep_object_glued_to_others_costs_only_itself() -> None:
+    """What stands before it on the line is read, and so are the lines around."""
+    found, reader, problems = read(f'{{"a":1}}{nested(985)}\n{{"a":2}}\n'.encode())
+
+    assert (found, reader.unreadable) == ([(1, {"a": 1}), (2, {"a": 2})], 1)
+    assert problems == ("line 1: nested too deeply",)
+
+
+def test_a_deep_pretty_printed_object_costs_only_itself() -> None:
+    """It is read as one, and passed over as one."""
+    deep = json.dumps(json.loads(nested(300)), indent=1)
+    found, reader, problems = read(f'{{"a":1}}\n{deep}\n{{"a":2}}\n'.encode())
+
+    assert [value for _, value in found] == [{"a": 1}, {"a": 2}]
+    assert (reader.unreadable, problems) == (len(deep.splitlines()), ("line 2: nested too deeply",))
 
 
 def test_how_far_the_file_has_been_read_is_told() -> None:

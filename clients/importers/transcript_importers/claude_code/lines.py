@@ -20,10 +20,22 @@ if TYPE_CHECKING:
     from transcript_importers.rows import Problems
 
 _BOM = b"\xef\xbb\xbf"
-_JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_JSON_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"|(").*', re.DOTALL)
+"""A whole string; or the quote that opens one without an end, and all after it.
+
+It never gives back what it took, and a string without an end takes the rest: else every quote in that rest would be
+tried as a beginning, and a long line that is still being written would take hours.
+"""
+_BLANKS = re.compile(r"\s*")
 _SPREAD_LIMIT = 16 << 20
 """Bytes over which one pretty-printed object is looked for."""
 _SALVAGE_TRIES = 200
+_NESTING_LIMIT = 256
+"""Objects and arrays within each other, the outermost included.
+
+Python's own bound depends on how deep the caller stands, and what it can still read it may be unable to write. This
+one is far below it, so that a line is readable always or never; the real logs of the tests stay below 30.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +124,7 @@ class RecordReader:
             self._pass_over(number, "a comment")
             return
         if text.startswith("{"):
-            glued, rest = _glued(text)
+            glued, rest, too_deep = _glued(text)
             for value, piece in glued:
                 yield self._record(number, piece, value)
             if glued and not rest:
@@ -120,7 +132,7 @@ class RecordReader:
             if not glued and (depth := _depth(text)) and depth > 0:
                 yield from self._spread(number, text, depth)
                 return
-            text = rest or text
+            text, error = rest or text, too_deep or error
         if salvaged := self._salvaged(text):
             whole = text[salvaged:]
             yield self._record(number, whole, _loads(whole))
@@ -171,29 +183,61 @@ class RecordReader:
 
 
 def _loads(text: str) -> Any:
+    """The one value that a text is.
+
+    Raises:
+        ValueError: It is not JSON.
+        RecursionError: It is nested too deeply.
+    """
     # NaN and Infinity are no JSON, yet Python reads and writes them.
-    return json.loads(text, parse_constant=str)
+    value = json.loads(text, parse_constant=str)
+    _check_nesting(value, text)
+    return value
 
 
-def _glued(text: str) -> tuple[list[tuple[JsonObject, str]], str]:
-    """Whole objects that stand one after the other on a line, and what follows them."""
+def _check_nesting(value: object, text: str) -> None:
+    """Raises RecursionError for a value over the limit; the text is the value's own."""
+    if text.count("{") + text.count("[") <= _NESTING_LIMIT:
+        return  # Every level has its bracket: most lines are done here.
+    level = [value]
+    for _ in range(_NESTING_LIMIT):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer if isinstance(outer, list) else ())
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return
+    raise RecursionError(f"more than {_NESTING_LIMIT} levels")
+
+
+def _glued(text: str) -> tuple[list[tuple[JsonObject, str]], str, RecursionError | None]:
+    """Whole objects that stand one after the other on a line, what follows them, and whether that is too deep."""
     found: list[tuple[JsonObject, str]] = []
+    too_deep: RecursionError | None = None
     decoder = json.JSONDecoder(parse_constant=str)
     at = 0
     while text.startswith("{", at):
         try:
             value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
+            piece = text[at:end]
+            _check_nesting(value, piece)
+        except ValueError:
             break
-        found.append((value, text[at:end]))
-        at = end + len(text[end:]) - len(text[end:].lstrip())
-    return found, text[at:] if found else text
+        except RecursionError as error:
+            too_deep = error
+            break
+        found.append((value, piece))
+        blanks = _BLANKS.match(text, end)
+        at = blanks.end() if blanks else end
+    return found, text[at:] if found else text, too_deep
 
 
 def _depth(line: str) -> int | None:
     """How many more brackets a line opens than it closes; None if it ends inside a string."""
-    bare = _JSON_STRING.sub("", line)
-    if '"' in bare:
+    bare = _JSON_STRING.sub(r"\1", line)
+    if bare.endswith('"'):
         return None
     return bare.count("{") + bare.count("[") - bare.count("}") - bare.count("]")
 
