@@ -27,15 +27,23 @@ def folder(tmp_path: Path) -> Path:
 
 async def test_a_line_for_each_file_and_1_if_any_failed(command: Command, folder: Path) -> None:
     ran = await command("import", "claude-code", str(folder))
-    fine = f"{folder}/{LOG_ID}.jsonl: 28 rows added, 2 kept as they were → {LOG_ID}"
+    fine = f"{folder}/{LOG_ID}.jsonl: 28 rows added, 2 as foreign records → {LOG_ID}"
 
     assert ran.status == 1
     assert ran.lines[0] == fine
     assert ran.lines[1].startswith(f"{folder}/not-a-log.jsonl: failed: ")
     again = await command("import", "claude-code", f"{folder}/{LOG_ID}.jsonl")
     assert again.status == 0
-    assert again.stdout == f"{folder}/{LOG_ID}.jsonl: 0 rows added, 28 were there, 2 kept as they were → {LOG_ID}\n"
+    assert again.stdout == f"{folder}/{LOG_ID}.jsonl: 0 rows added, 28 were there, 2 as foreign records → {LOG_ID}\n"
     assert again.stderr == ""
+
+
+async def test_one_foreign_record_is_told_as_one(command: Command, folder: Path) -> None:
+    path = folder / f"{LOG_ID}.jsonl"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
+    ran = await command("import", "claude-code", str(path))
+
+    assert ran.stdout == f"{path}: 27 rows added, 1 as a foreign record → {LOG_ID}\n"
 
 
 async def test_json_has_an_object_for_each_file(command: Command, folder: Path) -> None:

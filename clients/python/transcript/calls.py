@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import grpc.aio
 
@@ -27,6 +27,22 @@ if TYPE_CHECKING:
 
 Request = TypeVar("Request")
 Response = TypeVar("Response")
+
+
+class ListRequest(Protocol):
+    """Asks for one page of a list."""
+
+    page_token: str
+
+
+class ListResponse(Protocol):
+    """One page of a list."""
+
+    next_page_token: str
+
+
+Listing = TypeVar("Listing", bound=ListRequest)
+Listed = TypeVar("Listed", bound=ListResponse)
 
 
 class Calls:
@@ -107,6 +123,17 @@ class Calls:
                     raise (earlier if earlier and isinstance(error, DeadlineExceeded) else error) from error.__cause__
                 earlier = error
                 await asyncio.sleep(delay)
+
+    async def listed(
+        self, method: grpc.aio.UnaryUnaryMultiCallable[Listing, Listed], request: Listing
+    ) -> AsyncGenerator[Listed, None]:
+        """The pages of a list, to the last one. Their tokens are put into *request*."""
+        while True:
+            response = await self.unary(method, request)
+            yield response
+            request.page_token = response.next_page_token
+            if not request.page_token:
+                return
 
     async def stream(
         self,

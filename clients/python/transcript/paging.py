@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import grpc
 
-from transcript.errors import JournalChanged
+from transcript.errors import JournalChanged, SequenceAhead
 from transcript.status import by_code
 from transcript.v1.error_reason_pb2 import ErrorReason
 from transcript.v1.transcript_service_pb2 import PageInfo, ReadPageRequest
@@ -30,8 +30,21 @@ class Page:
     journal view: `Client.get_event` has it whole."""
 
 
-async def read_page(calls: Calls, request: ReadPageRequest) -> Page:
+async def read_page(calls: Calls, request: ReadPageRequest, journal_id: str = "") -> Page:
     """See Client.read_page."""
+    try:
+        page = await _read_page(calls, request)
+    except SequenceAhead as error:
+        if journal_id:
+            # A journal never gets shorter: it is another one that does not reach that far.
+            raise _journal_changed() from error
+        raise
+    if journal_id and page.info.journal_id != journal_id:
+        raise _journal_changed(page.info.journal_id)
+    return page
+
+
+async def _read_page(calls: Calls, request: ReadPageRequest) -> Page:
     info: PageInfo | None = None
     events: list[Event] = []
     async for part in calls.stream(calls.transcript.ReadPage, request, timeout=calls.timeout):
@@ -50,12 +63,15 @@ async def pages(calls: Calls, request: ReadPageRequest) -> AsyncGenerator[Page, 
     while page.info.has_more and page.info.oldest_sequence:
         request.before_sequence = page.info.oldest_sequence
         request.as_of_sequence = first.info.latest_sequence
-        page = await read_page(calls, request)
-        if page.info.journal_id != first.info.journal_id:
-            raise JournalChanged(
-                ErrorReason.ERROR_REASON_JOURNAL_CHANGED,
-                "the session has another journal now",
-                {"journal_id": page.info.journal_id},
-                code=grpc.StatusCode.FAILED_PRECONDITION,
-            )
+        page = await read_page(calls, request, first.info.journal_id)
         yield page
+
+
+def _journal_changed(journal_id: str = "") -> JournalChanged:
+    """*journal_id*: of the journal that is there now, where it is known."""
+    return JournalChanged(
+        ErrorReason.ERROR_REASON_JOURNAL_CHANGED,
+        "the session has another journal now",
+        {"journal_id": journal_id} if journal_id else {},
+        code=grpc.StatusCode.FAILED_PRECONDITION,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from transcript import paging, watching
@@ -38,6 +39,7 @@ class Reading:
         after_sequence: int | None = None,
         as_of_sequence: int = 0,
         expand_sections: bool = False,
+        journal_id: str = "",
     ) -> Page:
         """Read one page: the newest, unless told otherwise.
 
@@ -49,9 +51,13 @@ class Reading:
             after_sequence: Instead: the oldest page of the rows after this one.
             as_of_sequence: Read as if the journal ended with this row; now if 0.
             expand_sections: Let the page reach past the marker that hides earlier sections.
+            journal_id: The journal that the sequences are of, as an earlier page or the session says; not
+                checked if empty.
 
         Raises:
             SequenceAhead: The journal does not reach that far.
+            JournalChanged: The session has another journal than *journal_id*, or one that does not reach
+                that far.
         """
         request = ReadPageRequest(
             session_id=session_id,
@@ -62,7 +68,7 @@ class Reading:
             as_of_sequence=as_of_sequence,
             expand_sections=expand_sections,
         )
-        return await paging.read_page(self._calls, request)
+        return await paging.read_page(self._calls, request, journal_id)
 
     def pages(
         self,
@@ -79,7 +85,7 @@ class Reading:
         there, as a reader does. The arguments are those of read_page.
 
         Raises:
-            JournalChanged: The session was deleted and made anew meanwhile.
+            JournalChanged: The session was deleted and made anew meanwhile, however long it is now.
         """
         request = ReadPageRequest(
             session_id=session_id, view=view, page_size=page_size, expand_sections=expand_sections
@@ -101,15 +107,15 @@ class Reading:
         Args:
             session_id: The session.
             page_size: Sections in a response: 100 if 0, at most 1000.
+
+        Raises:
+            JournalChanged: The session was deleted and made anew meanwhile.
         """
         request = ListSectionsRequest(session_id=session_id, page_size=page_size)
-        while True:
-            response = await self._calls.unary(self._calls.transcript.ListSections, request)
-            for section in response.sections:
-                yield section
-            request.page_token = response.next_page_token
-            if not request.page_token:
-                return
+        async with aclosing(self._calls.listed(self._calls.transcript.ListSections, request)) as responses:
+            async for response in responses:
+                for section in response.sections:
+                    yield section
 
     def watch(
         self,
@@ -128,8 +134,9 @@ class Reading:
 
         A message may hold several things; take them in the order of WatchResponse's fields. A message with
         `page` begins anew: drop what was held. It comes first, and again where the stream could not be
-        resumed: it broke before the first CaughtUp, the session has another journal now, or the watcher was
-        further behind than *resume_limit*.
+        resumed: it broke before the first CaughtUp, the session has another journal now, the watcher was
+        further behind than *resume_limit*, or, where there is a bar above the transcript (no
+        *expand_sections*, not the journal view), three calls in a row broke between a row and CaughtUp.
 
         When the connection breaks, or nothing came for connect()'s *silence*, the watch goes on over a new
         one, where it stood, after a delay of up to 5 s. It gives up only if there was never a message, after

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from google.protobuf.field_mask_pb2 import FieldMask
@@ -82,13 +83,10 @@ class Sessions:
             parent_session_id=parent_session_id,
             labels=labels,
         )
-        while True:
-            response = await self._calls.unary(self._calls.sessions.ListSessions, request)
-            for session in response.sessions:
-                yield session
-            request.page_token = response.next_page_token
-            if not request.page_token:
-                return
+        async with aclosing(self._calls.listed(self._calls.sessions.ListSessions, request)) as responses:
+            async for response in responses:
+                for session in response.sessions:
+                    yield session
 
     async def update_session(self, session: Session, paths: Sequence[str] = ()) -> Session:
         """Change a session's title or labels, and return it. Not sent again on failure: the last change wins.

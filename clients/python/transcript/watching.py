@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 LOGGER = logging.getLogger("transcript")
 
+STALLS = 3
+"""Calls in a row that may break between their first row and CaughtUp before a watch begins anew."""
+
 
 class Place:
     """How far a watcher has come: what a new call has to ask for, and which rows it had already."""
@@ -29,12 +32,14 @@ class Place:
     def __init__(self, request: WatchRequest) -> None:
         """*request*: as the caller made it."""
         self._request = request
-        # The bar above the transcript is known as of a CaughtUp only. Without it the last row is enough.
+        # The bar above the transcript is known as of a CaughtUp only, so a watch that has one goes on from
+        # there, and passes over the rows that it had. Without a bar the last row is enough.
         self._has_bar = not request.expand_sections and request.view != View.VIEW_JOURNAL
         self._journal_id = request.journal_id
         # Where the next call goes on; None: it asks for a page, since none has come whole.
         self._after = request.after_sequence if request.HasField("after_sequence") else None
         self._newest = self._after or 0
+        self._stalls = 0
         # Of the running call:
         self._had_rows = False
         self._caught_up = False
@@ -70,8 +75,12 @@ class Place:
         if message.HasField("events"):
             self._take_rows(message)
         if message.HasField("caught_up") and self._request.session_id:
-            self._after = self._newest = max(self._newest, message.caught_up.latest_sequence)
+            latest = message.caught_up.latest_sequence
+            self._newest = max(self._newest, latest)
+            # Where there is a bar, it is known as of this row, even if rows beyond it were had before.
+            self._after = max(self._after or 0, latest) if self._has_bar else self._newest
             self._caught_up = True
+            self._stalls = 0
         return message.ByteSize() > 0
 
     def _take_rows(self, message: WatchResponse) -> None:
@@ -90,15 +99,18 @@ class Place:
 
     def broken(self) -> None:
         """The call broke off: choose where the next one begins."""
-        if self.resumes and self._had_rows and not self._caught_up:
-            # The same rows again and again would be no progress; the bar then comes when it moves next.
-            self._after = self._newest
+        if self.resumes and self._has_bar and self._had_rows and not self._caught_up:
+            # The next call begins where this one did. Again and again would be no progress, a page is.
+            self._stalls += 1
+            if self._stalls == STALLS:
+                self.forget()
 
     def forget(self) -> None:
         """Drop everything: what comes next is a page."""
         self._after = None
         self._journal_id = ""
         self._newest = 0
+        self._stalls = 0
 
 
 async def watch(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from transcript.v1.session_pb2 import Session
-    from transcript.v1.transcript_service_pb2 import WatchResponse
+    from transcript.v1.transcript_service_pb2 import PageInfo, WatchResponse
     from transcript_terminal.outline import Block
     from transcript_terminal.output import Output
 
@@ -32,7 +32,8 @@ LIVE_LINES = 8  # of text that is being written
 class Following:
     """Takes what a watch sends and draws it.
 
-    A tool's card is drawn when its result is there: on a terminal the call stands below until then.
+    A tool's card is drawn when its result is there: on a terminal the call stands below until then. What
+    is drawn stays, so of a page that comes again only the rows after the last one are taken.
     """
 
     def __init__(
@@ -45,7 +46,8 @@ class Following:
         self._outline = Outline(journal=self._is_journal)
         self._wording = Wording(whole=whole, numbered=self._is_journal)
         self._live_text = LiveText()
-        self._has_page = False
+        self._journal_id = ""  # of the latest page
+        self._last_sequence = 0
         self._is_caught_up = False
         self._live: Live | None = None
         if output.console and not as_json:
@@ -63,13 +65,16 @@ class Following:
         for session in message.sessions:
             if session.id == self._session.id:
                 self._session = session
+        if message.HasField("page"):
+            self._begin(message.page)
+        fresh = [event for event in message.events.events if event.sequence > self._last_sequence]
+        if fresh:
+            self._last_sequence = fresh[-1].sequence
         if self._as_json:
-            for event in message.events.events:
+            for event in fresh:
                 self._output.json(event)
             return
-        if message.HasField("page"):
-            self._begin(message)
-        for event in message.events.events:
+        for event in fresh:
             self._outline.add(event)
             self._live_text.landed(event.id)
             if kind_of(event) == "turn_ended":
@@ -92,16 +97,21 @@ class Following:
         if not self._as_json:
             self._draw(self._outline.finish(running=self._session.running))
 
-    def _begin(self, message: WatchResponse) -> None:
-        if self._has_page:
+    def _begin(self, page: PageInfo) -> None:
+        is_again = page.journal_id == self._journal_id
+        if not self._journal_id:
+            if not self._as_json:
+                self._output.draw([self._wording.heading(self._session, counted=False)])
+        elif not is_again:
             self._draw(self._outline.finish())
             self._output.note("the session has another journal now; from here on it is shown")
             self._outline = Outline(journal=self._is_journal)
+            self._live_text.clear()
             self._is_caught_up = False
-        else:
-            self._output.draw([self._wording.heading(self._session, counted=False)])
-        self._has_page = True
-        self._outline.open(message.page)
+            self._last_sequence = 0
+        self._journal_id = page.journal_id
+        if not self._as_json:
+            self._outline.open(page, with_control=not is_again)
 
     def _draw(self, blocks: Iterable[Block]) -> None:
         self._output.draw(passage for block in blocks for passage in self._wording.passages(block))

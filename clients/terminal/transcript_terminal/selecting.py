@@ -10,7 +10,7 @@ from transcript.v1.transcript_service_pb2 import PageInfo, View
 from transcript_terminal.complaints import Misuse
 
 if TYPE_CHECKING:
-    from transcript import Client
+    from transcript import Client, Page
     from transcript.v1.event_pb2 import Event
     from transcript.v1.session_pb2 import Session
 
@@ -25,7 +25,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reader:
-    """Reads one session in one view."""
+    """Reads one session in one view: the journal that *session* had when it was found, and no other.
+
+    Any part may raise JournalChanged.
+    """
 
     client: Client
     session: Session
@@ -35,26 +38,15 @@ class Reader:
 
     async def newest(self, before: int = 0) -> AsyncIterator[Part]:
         """The newest page; of the rows before *before*, if given."""
-        page = await self.client.read_page(
-            self.session.id,
-            view=self.view,
-            page_size=self.page_size,
-            before_sequence=before,
-            expand_sections=self.expand,
-        )
+        page = await self._page(page_size=self.page_size, before_sequence=before, expand_sections=self.expand)
         yield Part(page.info, page.events)
 
     async def all(self, *, after: int = 0, as_of: int = 0) -> AsyncIterator[Part]:
         """Every row after *after*, oldest first, page by page, as the journal is at the first page."""
         has_newer = True
         while has_newer:
-            page = await self.client.read_page(
-                self.session.id,
-                view=self.view,
-                page_size=self.page_size,
-                after_sequence=after,
-                as_of_sequence=as_of,
-                expand_sections=True,
+            page = await self._page(
+                page_size=self.page_size, after_sequence=after, as_of_sequence=as_of, expand_sections=True
             )
             yield Part(page.info, page.events)
             after, as_of = page.info.newest_sequence, page.info.latest_sequence
@@ -70,19 +62,9 @@ class Reader:
                 entry="sequence-ahead",
             )
         half = max(1, (self.page_size or (40 if self.view == View.VIEW_COMPACT else 100)) // 2)
-        before = await self.client.read_page(
-            self.session.id,
-            view=self.view,
-            page_size=half,
-            before_sequence=sequence,
-            expand_sections=self.expand,
-        )
-        after = await self.client.read_page(
-            self.session.id,
-            view=self.view,
-            page_size=half,
-            after_sequence=sequence - 1,
-            as_of_sequence=before.info.latest_sequence,
+        before = await self._page(page_size=half, before_sequence=sequence, expand_sections=self.expand)
+        after = await self._page(
+            page_size=half, after_sequence=sequence - 1, as_of_sequence=before.info.latest_sequence
         )
         yield Part(_joined(before.info, after.info), [*before.events, *after.events])
 
@@ -103,11 +85,30 @@ class Reader:
         low, high = 1, max(self.session.latest_sequence, 1)
         while low < high:
             middle = (low + high) // 2
-            page = await self.client.read_page(
-                self.session.id, view=View.VIEW_JOURNAL, page_size=1, before_sequence=middle + 1
-            )
+            page = await self._page(view=View.VIEW_JOURNAL, page_size=1, before_sequence=middle + 1)
             low, high = (low, middle) if page.events[-1].turn >= turn else (middle + 1, high)
         return low
+
+    async def _page(
+        self,
+        *,
+        page_size: int,
+        view: View.ValueType | None = None,
+        before_sequence: int = 0,
+        after_sequence: int | None = None,
+        as_of_sequence: int = 0,
+        expand_sections: bool = False,
+    ) -> Page:
+        return await self.client.read_page(
+            self.session.id,
+            view=self.view if view is None else view,
+            page_size=page_size,
+            before_sequence=before_sequence,
+            after_sequence=after_sequence,
+            as_of_sequence=as_of_sequence,
+            expand_sections=expand_sections,
+            journal_id=self.session.journal_id,
+        )
 
 
 def _joined(before: PageInfo, after: PageInfo) -> PageInfo:

@@ -8,7 +8,7 @@ import grpc
 import pytest
 from scripted_server import UNAVAILABLE, Fail, row
 
-from transcript import Internal, JournalChanged, Page, Unavailable
+from transcript import Internal, JournalChanged, Page, SequenceAhead, Unavailable
 from transcript.v1.transcript_service_pb2 import EventBatch, PageInfo, ReadPageRequest, ReadPageResponse, View
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from scripted_server import ScriptedServer
 
     from transcript import Client
+
+
+AHEAD = Fail(grpc.StatusCode.OUT_OF_RANGE, "SEQUENCE_AHEAD")
 
 
 def batch(*sequences: int) -> EventBatch:
@@ -118,6 +121,30 @@ async def test_pages_of_two_journals_are_never_laid_together(caller: Client, scr
     with pytest.raises(JournalChanged) as caught:
         await anext(pages)
     assert caught.value.metadata == {"journal_id": "j2"}
+
+
+async def test_a_shorter_journal_in_the_place_of_the_first_pages_is_another_journal(
+    caller: Client, scripted: ScriptedServer
+) -> None:
+    """It does not reach as far as the first page did, which a journal that stays always does."""
+    scripted.script("ReadPage", [journal_of(1, 2, 3)], [AHEAD])
+    pages = caller.pages("s")
+
+    await anext(pages)
+    with pytest.raises(JournalChanged):
+        await anext(pages)
+
+
+async def test_a_page_may_be_asked_of_one_journal(caller: Client, scripted: ScriptedServer) -> None:
+    scripted.script("ReadPage", [journal_of(1)], [journal_of(1)], [AHEAD], [AHEAD])
+
+    assert (await caller.read_page("s", journal_id="j1")).info.journal_id == "j1"
+    with pytest.raises(JournalChanged):
+        await caller.read_page("s", journal_id="j0")
+    with pytest.raises(JournalChanged):
+        await caller.read_page("s", after_sequence=9, journal_id="j1")
+    with pytest.raises(SequenceAhead):
+        await caller.read_page("s", after_sequence=9)
 
 
 async def test_a_burst_of_unavailable_does_not_show_in_a_page(caller: Client, scripted: ScriptedServer) -> None:

@@ -34,7 +34,7 @@ from transcript import (
 )
 from transcript.v1.session_pb2 import Session
 from transcript.v1.transcript_service_pb2 import HiddenSections, View, WatchRequest, WatchResponse
-from transcript.watching import Place
+from transcript.watching import STALLS, Place
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -262,6 +262,56 @@ async def test_a_collapsed_watch_resumes_where_its_bar_was_known(caller: Client,
     assert asked(scripted) == [(None, ""), (2, "j1")]
 
 
+async def test_a_bar_is_asked_for_from_the_last_caught_up_at_every_break(
+    caller: Client, scripted: ScriptedServer
+) -> None:
+    """The server compares the bar with that as of the row asked from: past the row that moved it, it says nothing."""
+    bar = WatchResponse(hidden_sections=HiddenSections(count=1, labels=["a"], marker_sequence=2))
+    scripted.script(
+        "Watch",
+        [page(1, 2), rows(3), UNAVAILABLE],
+        [rows(3, 4), UNAVAILABLE],
+        [UNAVAILABLE],
+        [rows(3, 4), rows(5), bar, caught_up(5), rows(6), UNAVAILABLE],
+        [HANG],
+    )
+
+    async with aclosing(caller.watch("s")) as watching:
+        messages = [await anext(watching) for _ in range(7)]
+        await goes_on(watching, lambda: len(scripted.requests["Watch"]) == 5)
+
+    assert messages == [page(1, 2), rows(3), rows(4), rows(5), bar, caught_up(5), rows(6)]
+    assert asked(scripted) == [(None, ""), (2, "j1"), (2, "j1"), (2, "j1"), (5, "j1")]
+
+
+async def test_a_watch_with_a_bar_that_never_catches_up_begins_anew(caller: Client, scripted: ScriptedServer) -> None:
+    cut: list[Step] = [rows(1, 2), UNAVAILABLE]
+    scripted.script("Watch", *[cut] * STALLS, [page(8, 9), rows(10), HANG])
+
+    messages = await taken(caller.watch("s", after_sequence=0, journal_id="j1"), 3)
+
+    assert messages == [rows(1, 2), page(8, 9), rows(10)]
+    assert asked(scripted) == [(0, "j1")] * STALLS + [(None, "")]
+
+
+async def test_a_server_that_is_long_away_is_no_reason_to_begin_anew(caller: Client, scripted: ScriptedServer) -> None:
+    scripted.script("Watch", [page(1), UNAVAILABLE], *[[UNAVAILABLE]] * (STALLS + 1), [rows(2), HANG])
+
+    assert await taken(caller.watch("s"), 2) == [page(1), rows(2)]
+
+
+def test_breaks_before_a_caught_up_count_anew_after_one() -> None:
+    place = Place(WatchRequest(session_id="s", after_sequence=0))
+    for sequence in range(1, 3 * STALLS):
+        place.request()
+        place.take(rows(sequence))
+        if sequence % STALLS == 0:
+            place.take(caught_up(sequence))
+        place.broken()
+
+        assert place.resumes
+
+
 @pytest.mark.parametrize(("view", "expand"), [(View.VIEW_FULL, True), (View.VIEW_JOURNAL, False)])
 async def test_a_watch_without_a_bar_resumes_after_its_last_row(
     caller: Client, scripted: ScriptedServer, view: View.ValueType, expand: bool
@@ -277,7 +327,7 @@ async def test_a_watch_without_a_bar_resumes_after_its_last_row(
 async def test_a_long_way_to_the_tip_is_not_begun_anew_at_every_break(caller: Client, scripted: ScriptedServer) -> None:
     scripted.script("Watch", [rows(1, 2), UNAVAILABLE], [UNAVAILABLE], [rows(3, 4), UNAVAILABLE], [rows(5), HANG])
 
-    messages = await taken(caller.watch("s", after_sequence=0), 3)
+    messages = await taken(caller.watch("s", after_sequence=0, expand_sections=True), 3)
 
     assert sequences_of(messages) == [1, 2, 3, 4, 5]
     assert [after for after, _ in asked(scripted)] == [0, 2, 2, 4]
@@ -451,7 +501,8 @@ class Tip:
     """A server's side of a session of *length* rows, as rule 28 has it.
 
     Every third row is not in the view, and a page has of its older rows every other one: what a row is
-    followed by on a page is not what a watch sends after it.
+    followed by on a page is not what a watch sends after it. Every fifth row moves the bar, which is sent
+    where it differs from what the call was told before.
     """
 
     def __init__(self, length: int, choose: random.Random) -> None:
@@ -459,6 +510,11 @@ class Tip:
         self._length = length
         self._choose = choose
         self.expected: list[int] = []
+
+    @staticmethod
+    def bar(sequence: int) -> int:
+        """The marker that hides what is before it, as of a row."""
+        return sequence // 5 * 5
 
     def answers(self, request: WatchRequest) -> list[WatchResponse]:
         """All that a call is sent: rows in random portions, some of them beside a caught_up, some twice."""
@@ -471,7 +527,9 @@ class Tip:
             shown = [*whole[:older:2], *whole[older:]]
             split = self._choose.randint(0, len(shown))
             messages = [page(*shown[:split], latest=cut, whole=False), rows(*shown[split:]), caught_up(cut)]
+            messages[0].page.hidden_sections.marker_sequence = self.bar(cut)
             self.expected = [*shown, *(sequence for sequence in self._view if sequence > cut)]
+        told = self.bar(cut)
         todo = [sequence for sequence in self._view if sequence > cut]
         while todo:
             size = self._choose.randint(1, 4)
@@ -479,19 +537,27 @@ class Tip:
             message = rows(*portion)
             if self._choose.random() < 0.3:
                 message.caught_up.latest_sequence = portion[-1]
+                if told != self.bar(portion[-1]) and not request.expand_sections:
+                    told = message.hidden_sections.marker_sequence = self.bar(portion[-1])
             messages.append(message)
             if self._choose.random() < 0.2:
                 messages.append(rows(*portion))
-        return [*messages, caught_up(self._length)]
+        last = caught_up(self._length)
+        if told != self.bar(self._length) and not request.expand_sections:
+            last.hidden_sections.marker_sequence = self.bar(self._length)
+        return [*messages, last]
 
 
 @settings(max_examples=300, deadline=None)
 @given(length=st.integers(0, 30), seed=st.integers(0, 2**32))
-def test_wherever_the_stream_breaks_a_watcher_has_the_page_and_every_later_row(length: int, seed: int) -> None:
+def test_wherever_the_stream_breaks_a_watcher_has_the_page_every_later_row_and_the_bar(length: int, seed: int) -> None:
+    """Rule 27."""
     choose = random.Random(seed)
     tip = Tip(length, choose)
-    place = Place(WatchRequest(session_id="s", expand_sections=choose.random() < 0.5))
+    is_expanded = choose.random() < 0.5
+    place = Place(WatchRequest(session_id="s", expand_sections=is_expanded))
     held: list[int] = []
+    bar = 0
     calls = 0
     while True:
         calls += 1
@@ -501,9 +567,13 @@ def test_wherever_the_stream_breaks_a_watcher_has_the_page_and_every_later_row(l
             if place.take(message):
                 if message.HasField("page"):
                     held = []
+                    bar = message.page.hidden_sections.marker_sequence
                 held += sequences_of([message])
+                if message.HasField("hidden_sections"):
+                    bar = message.hidden_sections.marker_sequence
         if not breaks:
             break
         place.broken()
 
     assert held == tip.expected
+    assert is_expanded or bar == tip.bar(length)

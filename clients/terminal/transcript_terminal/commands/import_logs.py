@@ -72,7 +72,7 @@ def _tell(output: Output, report: FileReport, *, as_json: bool) -> None:
         if report.rows != report.added:
             amounts.append(f"{report.rows - report.added:,} were there")
         if report.foreign:
-            amounts.append(f"{report.foreign:,} kept as they were")
+            amounts.append(f"{report.foreign:,} as foreign records" if report.foreign > 1 else "1 as a foreign record")
         if report.unreadable:
             amounts.append(f"{count(report.unreadable, 'line')} unreadable")
         output.line(f"{report.file}: {', '.join(amounts)} → {report.session_id}")

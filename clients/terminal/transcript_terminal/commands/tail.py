@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from transcript.v1.transcript_service_pb2 import EventBatch, WatchResponse
 from transcript_terminal.calling import call
 from transcript_terminal.commands.options import (
     json_option,
@@ -53,9 +54,20 @@ def tail(session: str, view: str | None, page_size: int | None, whole: bool, as_
         nonlocal is_broken
         found = await resolve(client, session)
         seen = view_of(view, found)
+        page = await client.read_page(found.id, view=seen, page_size=page_size or 0)
         following = Following(output, found, seen, whole=whole, as_json=as_json)
-        watching = client.watch(found.id, view=seen, page_size=page_size or 0, on_break=on_break)
+        # The bar of what is drawn stays as it is: so the watch has none, and goes on after any row.
+        watching = client.watch(
+            found.id,
+            view=seen,
+            page_size=page_size or 0,
+            expand_sections=True,
+            after_sequence=page.info.latest_sequence,
+            journal_id=page.info.journal_id,
+            on_break=on_break,
+        )
         try:
+            following.take(WatchResponse(page=page.info, events=EventBatch(events=page.events)))
             async with aclosing(watching):
                 async for message in watching:
                     if is_broken:
