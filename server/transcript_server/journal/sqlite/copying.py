@@ -16,7 +16,7 @@ from transcript.v1.session_pb2 import Session
 from transcript_server.journal.journal import Principal
 from transcript_server.journal.sqlite import sessions, turn_states
 from transcript_server.journal.sqlite.appending import MAX_TOKENS, Append
-from transcript_server.journal.sqlite.heads import Head, base_of, find, find_unexpired, write_head
+from transcript_server.journal.sqlite.heads import Head, base_of, find, find_unexpired, look_for, write_head
 from transcript_server.journal.sqlite.queries import each, first, only
 from transcript_server.journal.sqlite.steps import STEP_ROWS, step_end
 from transcript_server.rules.errors import sequence_ahead, session_not_found
@@ -164,15 +164,15 @@ def _earlier_copy(
 ) -> Head | None:
     """The copy that an earlier or racing call with the same fields made, whatever became of the source since.
 
-    Fields that were left out are the source's, as they were then, and are not compared.
+    A title, kind or last row that was left out is not compared: the copy has what the source had then.
 
     Raises:
         Refusal: SESSION_EXISTS if the id is taken by another session.
     """
-    row = first(connection, "SELECT body FROM session WHERE owner = ? AND id = ?", (who, asked.id))
-    if row is None:
+    head = look_for(connection, who, asked.id)
+    if head is None:
         return None
-    made = Session.FromString(row[0])
+    made = Session.FromString(head.body)
     if (
         made.forked_from_session_id != source_id
         or (through and made.forked_from_sequence != through)
@@ -181,7 +181,7 @@ def _earlier_copy(
         or dict(made.labels) != dict(asked.labels)
     ):
         raise sessions.exists_otherwise(asked.id)
-    return find(connection, who, asked.id)
+    return head
 
 
 def _check_source(connection: apsw.Connection, copy: Copy) -> None:

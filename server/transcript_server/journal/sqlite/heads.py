@@ -82,16 +82,22 @@ def base_of(number: int) -> int:
     return number << KEY_BITS
 
 
+def look_for(connection: apsw.Connection, who: Principal, session_id: str) -> Head | None:
+    """A caller's session; none if there is none, or it is another owner's."""
+    row = first(connection, BY_ID, (who, session_id))
+    return None if row is None else head_of(row)
+
+
 def find(connection: apsw.Connection, who: Principal, session_id: str) -> Head:
     """A caller's session.
 
     Raises:
         Refusal: SESSION_NOT_FOUND, also if it is another owner's.
     """
-    row = first(connection, BY_ID, (who, session_id))
-    if row is None:
+    head = look_for(connection, who, session_id)
+    if head is None:
         raise session_not_found(session_id)
-    return head_of(row)
+    return head
 
 
 def head_of(row: tuple) -> Head:  # type: ignore[type-arg]  # a row of COLUMNS

@@ -13,7 +13,7 @@ from transcript_server.journal.sqlite.heads import LAST_SEQUENCE, Head
 from transcript_server.journal.sqlite.queries import each, first
 from transcript_server.journal.sqlite.schema import KEPT
 from transcript_server.rules.limits import HIDDEN_LABELS
-from transcript_server.rules.sections import CollapsingMarker, hidden_sections
+from transcript_server.rules.sections import hidden_sections
 
 COLLAPSING: Final = """
 SELECT key, ordinal FROM marker INDEXED BY collapsing WHERE collapse AND key > ? AND key < ?
@@ -31,9 +31,9 @@ def bar(connection: apsw.Connection, base: int, turn_start: int) -> HiddenSectio
     row = first(connection, COLLAPSING, (base, base + turn_start))
     if row is None:
         return None
-    marker = CollapsingMarker(row[0] - base, row[1])
-    labels = [label for (label,) in each(connection, LABELS, (base, row[0], HIDDEN_LABELS))]
-    hidden = hidden_sections(marker, labels[::-1], opening=_has_opening(connection, base))
+    key, ordinal = row
+    labels = [label for (label,) in each(connection, LABELS, (base, key, HIDDEN_LABELS))]
+    hidden = hidden_sections(key - base, ordinal, labels[::-1], opening=_has_opening(connection, base))
     return hidden if hidden.count else None
 
 

@@ -18,8 +18,8 @@ from transcript_server.journal.sqlite.heads import (
     COLUMNS,
     Head,
     TurnExpired,
-    find,
     head_of,
+    look_for,
     timestamp,
     write_head,
 )
@@ -44,20 +44,9 @@ def create(connection: apsw.Connection, who: Principal, session: Session, now_us
     Raises:
         Refusal: SESSION_EXISTS if the id is taken by a session made of other fields.
     """
-    if (existing := existing_as(connection, who, session)) is not None:
-        return existing
-    return insert(connection, who, session, now_us)
-
-
-def existing_as(connection: apsw.Connection, who: Principal, session: Session) -> Head | None:
-    """The session under this id, if there is one and it was made of these fields.
-
-    Raises:
-        Refusal: SESSION_EXISTS if it has others.
-    """
-    if first(connection, "SELECT 1 FROM session WHERE owner = ? AND id = ?", (who, session.id)) is None:
-        return None
-    head = find(connection, who, session.id)
+    head = look_for(connection, who, session.id)
+    if head is None:
+        return insert(connection, who, session, now_us)
     made = Session.FromString(head.body)
     made.ClearField("owner")
     made.ClearField("created_at")
