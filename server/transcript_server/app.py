@@ -16,12 +16,13 @@ import grpc.aio
 from grpc_channelz.v1 import channelz, channelz_pb2
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
-from transcript.v1 import journal_service_pb2, session_service_pb2, transcript_service_pb2
+from transcript.v1 import context_service_pb2, journal_service_pb2, session_service_pb2, transcript_service_pb2
 from transcript_server.journal.journal import Journal
 from transcript_server.journal.sqlite import SqliteJournal
 from transcript_server.rules import limits
 from transcript_server.rules.intake import Intake
 from transcript_server.services.calls import handlers
+from transcript_server.services.contexts import ContextService
 from transcript_server.services.interceptor import Interceptor, JsonLines
 from transcript_server.services.journals import JournalService
 from transcript_server.services.reflection import add_reflection
@@ -181,6 +182,7 @@ async def _start(config: Config, journal: Journal, host: str, port: int) -> Serv
         transcript_service_pb2.DESCRIPTOR.services_by_name["TranscriptService"]: TranscriptService(
             journal, config.heartbeat_seconds
         ),
+        context_service_pb2.DESCRIPTOR.services_by_name["ContextService"]: ContextService(journal),
     }
     server.add_generic_rpc_handlers([handlers(service, descriptor) for descriptor, service in services.items()])
     names = [descriptor.full_name for descriptor in services]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import Any
 
 import pytest
@@ -43,6 +43,11 @@ def events_of(rows: Rows) -> list[Event]:
     events = [*EventBatch.FromString(rows.batch).events]
     assert len(events) == rows.count
     return events
+
+
+def length(spans: Sequence[Span]) -> int:
+    """How many rows the spans may hold."""
+    return sum(span.last - span.first + 1 for span in spans)
 
 
 async def refusal_of(call: Awaitable[Any]) -> Refusal:
@@ -98,19 +103,34 @@ class Caller:
     async def rows(self, session_id: str = "s", face: Face = Face.JOURNAL, budget: int = BUDGET) -> list[Event]:
         """All rows of a face."""
         place, tip = await self.journal.locate(self.who, session_id)
-        return await self.span(place, Span(face, 1, tip), budget)
+        return await self.spans(place, [Span(face, 1, tip)], budget)
 
-    async def span(self, place: Place, span: Span, budget: int = BUDGET) -> list[Event]:
-        """The rows of a span, as many calls as it takes."""
+    async def spans(self, place: Place, spans: Sequence[Span], budget: int = BUDGET) -> list[Event]:
+        """The rows of spans, as many calls as it takes."""
         events: list[Event] = []
-        first = span.first
-        while first <= span.last:
-            rows = await self.journal.rows(self.who, place, Span(span.face, first, span.last), budget)
-            assert first <= rows.last <= span.last, "it goes on"
+        while spans:
+            rows = await self.journal.rows(self.who, place, spans, budget)
+            assert not rows.rest or length(rows.rest) < length(spans), "it goes on"
             assert len(rows.batch) <= budget or rows.count == 1
             events += events_of(rows)
-            first = rows.last + 1
+            spans = rows.rest
         return events
+
+    async def context(
+        self,
+        session_id: str = "s",
+        as_of: int | None = None,
+        *,
+        face: Face = Face.JOURNAL,
+        exclude_running_prompt: bool = False,
+        budget: int = BUDGET,
+    ) -> list[Event]:
+        """What the model is sent."""
+        context = await self.journal.context(
+            self.who, session_id, face, as_of=as_of, exclude_running_prompt=exclude_running_prompt, budget=budget
+        )
+        assert len(context.rows.batch) <= budget or context.rows.count == 1
+        return events_of(context.rows) + await self.spans(context.place, context.rows.rest, budget)
 
     async def cut(self, session_id: str = "s", budget: int = BUDGET, **fields: Any) -> Page:
         """A page, as far as it is cut and its first rows read."""
@@ -119,10 +139,7 @@ class Caller:
     async def page(self, session_id: str = "s", budget: int = BUDGET, **fields: Any) -> tuple[PageInfo, list[Event]]:
         """A page with all of its rows."""
         page = await self.cut(session_id, budget, **{"view": VIEW_JOURNAL, **fields})
-        events = events_of(page.rows)
-        for span in page.rest:
-            events += await self.span(page.place, span, budget)
-        return page.info, events
+        return page.info, events_of(page.rows) + await self.spans(page.place, page.rows.rest, budget)
 
     async def listed(self, limit: int = 100, after: ListPosition | None = None, **which: Any) -> list[str]:
         """The ids of the caller's sessions, page by page of `limit`."""

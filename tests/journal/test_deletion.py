@@ -65,7 +65,8 @@ async def test_rule_31_a_deleted_session_is_not_seen_from_the_first_moment(calle
         journal.fork_session(who, "s", 0, Session(id="t")),
         journal.touch(who, "s"),
         journal.page(who, "s", page_request(view=VIEW_JOURNAL), BUDGET),
-        journal.rows(who, place, Span(Face.JOURNAL, 1, 5), BUDGET),
+        caller.context(),
+        journal.rows(who, place, [Span(Face.JOURNAL, 1, 5)], BUDGET),
         journal.event(who, "s", 1),
         journal.locate(who, "s"),
         journal.bar(who, place, 5),
@@ -94,7 +95,7 @@ async def test_rule_31_the_id_is_free_for_a_new_journal_at_once(store: Store, ca
     assert new.number != old.number
     assert [row.user_message.text for row in await caller.rows()] == ["new"]
     assert (await caller.session()).open_request_count == 0
-    refusal = await refusal_of(caller.span(old, Span(Face.JOURNAL, 1, 1)))
+    refusal = await refusal_of(caller.spans(old, [Span(Face.JOURNAL, 1, 1)]))
     assert refusal.reason_name == "SESSION_NOT_FOUND"
 
 

@@ -158,7 +158,7 @@ async def test_rule_8_the_sweep_ends_a_turn_that_nobody_asks_for(idle: Caller, c
         clock.forward(IDLE)
         assert await watcher.wait(20)
 
-    rows = await idle.journal.rows(idle.who, place, Span(Face.JOURNAL, 1, 99), BUDGET)
+    rows = await idle.journal.rows(idle.who, place, [Span(Face.JOURNAL, 1, 99)], BUDGET)
     assert kinds(events_of(rows)) == INTERRUPTED
 
 

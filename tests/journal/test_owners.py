@@ -32,7 +32,9 @@ CALLS: dict[str, Callable[[Caller, Place], Awaitable[Any]]] = {
     "page beyond the tip": lambda caller, _: caller.journal.page(
         caller.who, "s", page_request(view=VIEW_JOURNAL, as_of_sequence=99), BUDGET
     ),
-    "rows": lambda caller, place: caller.journal.rows(caller.who, place, Span(Face.JOURNAL, 1, 2), BUDGET),
+    "context": lambda caller, _: caller.context(),
+    "context beyond the tip": lambda caller, _: caller.context(as_of=99),
+    "rows": lambda caller, place: caller.journal.rows(caller.who, place, [Span(Face.JOURNAL, 1, 2)], BUDGET),
     "event": lambda caller, _: caller.journal.event(caller.who, "s", 1),
     "event beyond the tip": lambda caller, _: caller.journal.event(caller.who, "s", 99),
     "locate": lambda caller, _: caller.journal.locate(caller.who, "s"),

@@ -114,9 +114,9 @@ async def test_a_page_fits_its_budget_or_begins_with_one_row(told: Caller) -> No
             page = await told.cut(view=view, budget=budget, page_size=1000, expand_sections=True)
             size = page.info.ByteSize() + len(page.rows.batch)
             assert size <= budget or page.rows.count <= 1
-            ends = [end for span in page.rest for end in (span.first, span.last)]
+            ends = [end for span in page.rows.rest for end in (span.first, span.last)]
             assert ends == sorted(ends)
-            assert not ends or page.rows.last < ends[0] or page.rows.count == 0
+            assert all(row.sequence < ends[0] for row in events_of(page.rows) if ends)
 
 
 async def test_rule_20_each_face_shows_a_row_in_its_own_form(told: Caller) -> None:
@@ -137,19 +137,30 @@ async def test_rule_20_each_face_shows_a_row_in_its_own_form(told: Caller) -> No
 
 
 async def test_rows_come_as_many_as_fit_and_one_at_least(told: Caller) -> None:
-    """`last` says how far they reach; a span whose end the face does not show is read to its end."""
+    """`rest` says what is left; a span whose end the face does not show is read to its end."""
     place = await told.place()
-    one = await told.journal.rows(told.who, place, Span(Face.JOURNAL, 1, 20), 1)
-    assert (one.count, one.last, numbers(events_of(one))) == (1, 1, [1])
+    one = await told.journal.rows(told.who, place, [Span(Face.JOURNAL, 1, 20)], 1)
+    assert (numbers(events_of(one)), one.rest) == ([1], (Span(Face.JOURNAL, 2, 20),))
 
-    large = await told.journal.rows(told.who, place, Span(Face.JOURNAL, 3, 20), 10)
-    assert (large.count, large.last) == (1, 3)
+    large = await told.journal.rows(told.who, place, [Span(Face.JOURNAL, 3, 20), Span(Face.KEPT, 21, 23)], 10)
+    assert (large.count, large.rest) == (1, (Span(Face.JOURNAL, 4, 20), Span(Face.KEPT, 21, 23)))
     assert len(large.batch) > LARGE
 
-    some = await told.journal.rows(told.who, place, Span(Face.HUMAN, 9, 13), BUDGET)
-    assert (numbers(events_of(some)), some.last) == ([9, 10, 11, 12], 13)
-    nothing = await told.journal.rows(told.who, place, Span(Face.HUMAN, 13, 13), BUDGET)
-    assert (nothing.batch, nothing.count, nothing.last) == (b"", 0, 13)
+    some = await told.journal.rows(told.who, place, [Span(Face.HUMAN, 9, 13)], BUDGET)
+    assert (numbers(events_of(some)), some.rest) == ([9, 10, 11, 12], ())
+    nothing = await told.journal.rows(told.who, place, [Span(Face.HUMAN, 13, 13)], BUDGET)
+    assert (nothing.batch, nothing.count, nothing.rest) == (b"", 0, ())
+
+
+async def test_rows_of_several_spans_come_in_the_order_of_the_spans(told: Caller) -> None:
+    """Each in its own form, whatever their sequences are: a surface is not ordered by them."""
+    place = await told.place()
+    spans = [Span(Face.JOURNAL, 12, 12), Span(Face.HUMAN, 5, 7), Span(Face.RECALLED, 1, 4), Span(Face.KEPT, 11, 15)]
+    rows = await told.journal.rows(told.who, place, spans, BUDGET)
+    assert numbers(events_of(rows)) == [12, 5, 6, 7, 1, 4, 12, 15]
+    assert rows.rest == ()
+    for budget in (1, 100, 300):
+        assert numbers(await told.spans(place, spans, budget)) == [12, 5, 6, 7, 1, 4, 12, 15]
 
 
 async def test_rule_20_an_event_is_given_whole_but_for_a_checkpoints_text(told: Caller) -> None:
@@ -175,8 +186,8 @@ async def test_rule_28_a_tail_is_what_lies_after_the_cursor(told: Caller, face: 
             tail = await told.journal.tail(told.who, place, face, after, 600)
             seen += numbers(events_of(tail.rows))
             assert (tail.tip, tail.session) == (23, state)
-            assert (tail.bar is not None) == (tail.rows.last == tail.tip)
-            after = tail.rows.last
+            assert (tail.bar is not None) == (tail.last == tail.tip)
+            after = tail.last
             if after == tail.tip:
                 break
         assert seen == [sequence for sequence in whole if sequence > cursor]

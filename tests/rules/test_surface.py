@@ -9,7 +9,7 @@ from semantics.rows import call, reply, result, user
 from semantics.world import THOROUGH, examples
 
 from transcript.v1.event_pb2 import Event
-from transcript_server.rules.surface import call_id, fork_node, parted
+from transcript_server.rules.surface import call_id, fork_node, parted, path
 
 SMALL = 200 if THOROUGH else 70
 
@@ -47,6 +47,16 @@ def test_rule_24_every_interval_that_holds_a_point_has_its_node_on_the_points_pa
         for last in range(first, SMALL):
             node = fork_node(first, last)
             assert all(node in paths[point] for point in range(first, last + 1)), (first, last)
+
+
+def test_rule_24_the_nodes_that_are_probed_are_the_points_path_as_far_as_intervals_reach() -> None:
+    """Each once; those beyond the journal's last row keep nothing."""
+    bits = SMALL.bit_length()
+    for last in range(1, SMALL):
+        for point in range(1, last + 1):
+            probed = [*path(point, last)]
+            assert sorted(probed) == sorted(node for node in path_to(point, bits) if node <= last), (point, last)
+            assert len(probed) <= last.bit_length()
 
 
 @examples(100)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 import grpc.aio
 import pytest
 
-from transcript_server.app import Config, serving
-
 from .rows import ask, reply, user
 from .spoiling import path_of
-from .wire import OPTIONS, Wire
+from .wire import Wire
 from .world import THOROUGH, World
 
 
@@ -30,17 +27,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """The server that the properties share."""
-    folder = tmp_path_factory.mktemp("semantics")
     with asyncio.Runner() as runner:
-        stack = AsyncExitStack()
-
-        async def start() -> Wire:
-            running = await stack.enter_async_context(serving(Config(data=folder / "data", grpc="127.0.0.1:0")))
-            channel = grpc.aio.insecure_channel(running.address, options=OPTIONS)
-            return Wire(await stack.enter_async_context(channel))
-
-        yield World(runner, runner.run(start()))
-        runner.run(stack.aclose())
+        world = World(runner, tmp_path_factory.mktemp("semantics") / "data")
+        world.run(world.start())
+        yield world
+        world.run(world.stop())
 
 
 @pytest.fixture

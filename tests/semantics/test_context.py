@@ -5,9 +5,12 @@ from __future__ import annotations
 import grpc
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from transcript.v1.context_service_pb2 import CONTEXT_SCOPE_CONVERSATION, CONTEXT_SCOPE_SURFACE
 from transcript.v1.event_pb2 import Event
+from transcript.v1.session_pb2 import Session
+from transcript.v1.session_service_pb2 import ForkSessionRequest
 
 from . import surface, turns
 from .facts import kind
@@ -31,13 +34,6 @@ from .rows import (
 )
 from .wire import Wire, bytes_of, failure_of
 from .world import World, examples
-
-
-@pytest.fixture(autouse=True)
-async def served(wire: Wire) -> None:
-    """Nothing here can be asked of a server that has no ContextService yet."""
-    if not await wire.serves_context():
-        pytest.skip("ReadContext is not served yet")
 
 
 async def sequences(wire: Wire, **fields) -> list[int]:
@@ -73,31 +69,63 @@ async def test_rule_24_scope_conversation_keeps_what_is_recalled(wire: Wire):
     assert await sequences(wire, scope=CONTEXT_SCOPE_CONVERSATION) == [2, 6, 7]
 
 
-@examples(12)
-@given(steps=long_enough(6, 20))
-def test_rules_24_to_26_any_historys_surface_is_the_models_as_of_every_row(world: World, steps):
-    """In order and to the byte; both scopes; with and without the running prompt."""
+@examples(200, thorough=2000)
+@given(parts=st.lists(long_enough(2, 12), min_size=1, max_size=2), restarts=st.sampled_from([False] * 3 + [True]))
+def test_rules_24_to_27_any_historys_surface_is_the_models_as_of_every_row(world: World, parts, restarts):
+    """A fold from the start at each: in order and to the byte; both scopes, with and without the running prompt."""
+
+    async def play():
+        player = Player(world.wire, (await world.wire.create(world.new_id())).id)
+        for number, part in enumerate(parts):
+            if number and restarts:
+                await world.restart()
+                player.wire = world.wire
+            await player.play(part)
+        await player.check_rows()
+        for as_of in range(player.model.tip + 1):
+            events = player.model.events(as_of or None)
+            standing = bytes_of(surface.fold(events))
+            assert bytes_of(await player.wire.surface(player.session_id, as_of_sequence=as_of)) == standing
+            for conversation, exclude in [(False, True), (True, False), (True, True)]:
+                prompt = turns.running_prompt(events) if exclude else None
+                expected = surface.context(events, conversation=conversation, without_prompt=prompt)
+                actual = await player.wire.surface(
+                    player.session_id,
+                    as_of_sequence=as_of,
+                    scope=CONTEXT_SCOPE_CONVERSATION if conversation else CONTEXT_SCOPE_SURFACE,
+                    exclude_running_prompt=exclude,
+                )
+                assert bytes_of(actual) == bytes_of(expected)
+
+    world.run(play())
+
+
+@examples(20)
+@given(past=long_enough(4, 14), future=long_enough(2, 8), data=st.data())
+def test_rule_31_a_forks_context_is_its_sources_up_to_the_row(world: World, past, future, data):
+    """As of every row; and when both go on, each has its own, and as of the copied rows still the same."""
 
     async def play():
         wire = world.wire
-        player = Player(wire, (await wire.create(world.new_id())).id)
-        await player.play(steps)
-        await player.check_rows()
-        for as_of in range(1, player.model.tip + 1):
-            events = player.model.events(as_of)
-            expected = bytes_of(surface.fold(events))
-            assert bytes_of(await wire.surface(player.session_id, as_of_sequence=as_of)) == expected
-        events = player.model.events()
-        prompt = turns.running_prompt(events)
-        for scope in (CONTEXT_SCOPE_SURFACE, CONTEXT_SCOPE_CONVERSATION):
-            for exclude in (False, True):
-                expected = surface.context(
-                    events,
-                    conversation=scope == CONTEXT_SCOPE_CONVERSATION,
-                    without_prompt=prompt if exclude else None,
-                )
-                actual = await wire.surface(player.session_id, scope=scope, exclude_running_prompt=exclude)
-                assert bytes_of(actual) == bytes_of(expected)
+        source = Player(wire, (await wire.create(world.new_id())).id)
+        await source.play(past)
+        await source.check_rows()
+        through = data.draw(st.integers(1, source.model.tip))
+        request = ForkSessionRequest(
+            source_session_id=source.session_id, through_sequence=through, session=Session(id=world.new_id())
+        )
+        copy_id = (await wire.sessions.ForkSession(request)).session.id
+        copy = Player(wire, copy_id, source.model.fork(through, source.session_id))
+        copy.model.learn_rows(await wire.rows(copy_id))
+        copy.maker.count, copy.maker.sent = source.maker.count, source.maker.sent
+        for player in (copy, source):
+            await player.play(future)
+            await player.check_rows()
+        for player in (copy, source):
+            for as_of in range(1, player.model.tip + 1):
+                expected = bytes_of(surface.fold(player.model.events(as_of)))
+                assert bytes_of(await wire.surface(player.session_id, as_of_sequence=as_of)) == expected
+        assert bytes_of(copy.model.events(through)) == bytes_of(source.model.events(through))
 
     world.run(play())
 

@@ -77,7 +77,7 @@ async def test_rule_20_it_is_whole_where_it_must_be(wire: Wire, name):
     assert stored.tool_result == row.tool_result
     got = (await wire.transcript.GetEvent(GetEventRequest(session_id="s", sequence=1))).event
     journal = (await wire.page("s", view=VIEW_JOURNAL)).rows
-    context = await wire.surface("s") if await wire.serves_context() else [stored]
+    context = await wire.surface("s")
     assert bytes_of([stored]) == bytes_of([got]) == bytes_of(journal) == bytes_of(context) == bytes_of(watcher.rows)
 
 
@@ -123,8 +123,7 @@ async def test_rule_20_a_checkpoints_text_counts_for_nothing(wire: Wire):
     for row in (got, (await wire.page("s")).rows[1], (await wire.page("s", view=VIEW_FULL)).rows[1]):
         assert (row.compaction_checkpoint.text, row.elided_bytes) == ("", 0)
         assert bytes_of([row]) == bytes_of([whole(stored)])
-    if await wire.serves_context():
-        assert [len(row.compaction_checkpoint.text) for row in await wire.surface("s")] == [200 << 10]
+    assert [len(row.compaction_checkpoint.text) for row in await wire.surface("s")] == [200 << 10]
 
 
 @pytest.mark.parametrize("view", [VIEW_COMPACT, VIEW_FULL, VIEW_JOURNAL])

@@ -58,44 +58,61 @@ def is_honest(watcher: Watcher, model: Journal, view: int, since: int) -> None:
     assert sent == due
 
 
-@examples(10)
-@given(past=long_enough(1, 10), future=long_enough(1, 10), size=st.integers(0, 4))
-def test_rule_27_live_equals_replay(world: World, past, future, size):
-    """For any history, all views, expanded or not: the rows from the watcher's first on, and the bar."""
+restarts = st.sampled_from([False] * 3 + [True])
+
+
+@examples(200, thorough=2000)
+@given(parts=st.lists(long_enough(1, 8), min_size=2, max_size=3), size=st.integers(0, 4), restarts=restarts)
+def test_rule_27_live_equals_replay(world: World, parts, size, restarts):
+    """For any history, all views, expanded or not, restarts between: the rows from the watcher's first on, and the bar.
+
+    Held after every part, so as of several rows of each history; the rows by then as of that row, too.
+    """
 
     async def play(stack: AsyncExitStack):
-        wire = world.wire
-        player = Player(wire, (await wire.create(world.new_id())).id)
+        player = Player(world.wire, (await world.wire.create(world.new_id())).id)
         model, session_id = player.model, player.session_id
-        await player.play(past)
+        await player.play(parts[0])
         opened = model.tip
         kinds = [(view, expand) for view in views.VIEWS for expand in (False, True)]
         watchers = [
-            await stack.enter_async_context(watch(wire, session_id, view=view, expand_sections=expand, page_size=size))
+            await stack.enter_async_context(
+                watch(world.wire, session_id, view=view, expand_sections=expand, page_size=size)
+            )
             for view, expand in kinds
         ]
         for watcher in watchers:
             await watcher.reaches(opened)
-        await player.play(future)
-        await player.check_rows()
-        events = model.events()
-        for watcher, (view, expand) in zip(watchers, kinds, strict=True):
-            await watcher.reaches(model.tip)
-            assert watcher.page.latest_sequence == opened
-            assert watcher.pages == 1
-            first = watcher.numbers[0] if watcher.rows else 0
-            replay = [row for row in views.view_of(events, view) if row.sequence >= first and watcher.rows]
-            if view == VIEW_COMPACT:
-                kept = [row for row in watcher.rows if facts(row).kept]
-                assert bytes_of(kept) == bytes_of(row for row in replay if facts(row).kept)
-            else:
-                assert bytes_of(watcher.rows) == bytes_of(replay)
-            is_honest(watcher, model, view, opened)
-            assert watcher.bar == bar_of(model, model.tip, view, expand)
-            if expand or view == VIEW_JOURNAL:
-                assert watcher.bars_sent == 0
+        for part in parts[1:]:
+            if restarts:
+                await world.restart()
+                player.wire = world.wire
+                for watcher in watchers:
+                    await watcher.resume(world.wire)
+            await player.play(part)
+            await player.check_rows()
+            for watcher, (view, expand) in zip(watchers, kinds, strict=True):
+                await watcher.reaches(model.tip)
+                assert watcher.page.latest_sequence == opened
+                assert watcher.pages == 1
+                has_what_a_reader_is_given(watcher, model, view)
+                is_honest(watcher, model, view, opened)
+                assert watcher.bar == bar_of(model, model.tip, view, expand)
+                if expand or view == VIEW_JOURNAL:
+                    assert watcher.bars_sent == 0
 
     world.run(stacked(play))
+
+
+def has_what_a_reader_is_given(watcher: Watcher, model: Journal, view: int) -> None:
+    """From its first row on: full and journal exactly, compact the kept rows exactly."""
+    first = watcher.numbers[0] if watcher.rows else 0
+    replay = [row for row in views.view_of(model.events(), view) if row.sequence >= first and watcher.rows]
+    if view == VIEW_COMPACT:
+        kept = [row for row in watcher.rows if facts(row).kept]
+        assert bytes_of(kept) == bytes_of(row for row in replay if facts(row).kept)
+    else:
+        assert bytes_of(watcher.rows) == bytes_of(replay)
 
 
 @examples(10)

@@ -47,6 +47,15 @@ class Watcher:
     ) -> None:
         self.stream.cancel()
 
+    async def resume(self, wire: Wire) -> None:
+        """Goes on where it stood, after its stream broke, as the contract's client action says."""
+        self.stream.cancel()
+        assert self.page is not None
+        self.wire = wire
+        self.request.after_sequence = self.caught_up[-1][0]
+        self.request.journal_id = self.page.journal_id
+        await self.__aenter__()
+
     async def next(self) -> WatchResponse:
         """The next message, taken in."""
         message = checked(WatchResponse, await anext(self.incoming))

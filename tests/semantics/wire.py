@@ -152,14 +152,9 @@ class Wire:
         assert [part.HasField("page") for part in parts] == [True] + [False] * (len(parts) - 1)
         return Served(parts[0].page, [row for part in parts for row in part.events.events], messages)
 
-    async def serves_context(self) -> bool:
-        """Whether the model's face can be read yet; what is written to it can be told from refusals alone."""
-        return await self.serves(CONTEXT + "ReadContext")
-
     async def expect_surface(self, session_id: str, sequences: list[int]) -> None:
-        """These rows stand on the surface, where it can be read."""
-        if await self.serves_context():
-            assert [row.sequence for row in await self.surface(session_id)] == sequences
+        """These rows stand on the surface."""
+        assert [row.sequence for row in await self.surface(session_id)] == sequences
 
     async def surface(self, session_id: str, **fields: Any) -> list[Event]:
         """ReadContext."""

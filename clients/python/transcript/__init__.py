@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from transcript.client import Client, connect
+    from transcript.context import Context
     from transcript.errors import (
         Aborted,
         AlreadyExists,
@@ -61,6 +62,7 @@ __all__ = [
     "Cancelled",
     "Client",
     "ClientClosed",
+    "Context",
     "DeadlineExceeded",
     "Draining",
     "EventIdReused",
@@ -94,7 +96,7 @@ __all__ = [
     "new_id",
 ]
 
-_HOMES = {"Client": "client", "connect": "client", "Page": "paging", "new_id": "ids"}
+_HOMES = {"Client": "client", "connect": "client", "Context": "context", "Page": "paging", "new_id": "ids"}
 
 
 if not TYPE_CHECKING:  # else every name would be one, for a type checker

@@ -13,6 +13,7 @@ from transcript.backoff import Backoff
 from transcript.channel import open_channel
 from transcript.errors import ClientClosed, DeadlineExceeded, TranscriptError
 from transcript.status import by_code, error_of
+from transcript.v1.context_service_pb2_grpc import ContextServiceStub
 from transcript.v1.error_reason_pb2 import ErrorReason
 from transcript.v1.journal_service_pb2_grpc import JournalServiceStub
 from transcript.v1.session_service_pb2_grpc import SessionServiceStub
@@ -21,6 +22,7 @@ from transcript.v1.transcript_service_pb2_grpc import TranscriptServiceStub
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
 
+    from transcript.v1.context_service_pb2_grpc import ContextServiceAsyncStub
     from transcript.v1.journal_service_pb2_grpc import JournalServiceAsyncStub
     from transcript.v1.session_service_pb2_grpc import SessionServiceAsyncStub
     from transcript.v1.transcript_service_pb2_grpc import TranscriptServiceAsyncStub
@@ -83,6 +85,10 @@ class Calls:
     @cached_property
     def transcript(self) -> TranscriptServiceAsyncStub:
         return TranscriptServiceStub(self._channel)
+
+    @cached_property
+    def context(self) -> ContextServiceAsyncStub:
+        return ContextServiceStub(self._channel)
 
     async def close(self) -> None:
         """Close the channel: calls that still run raise ClientClosed."""

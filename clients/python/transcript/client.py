@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from transcript.calls import Calls
+from transcript.context import Contexts
 from transcript.journal import Journal
 from transcript.reading import Reading
 from transcript.sessions import Sessions
@@ -49,7 +50,7 @@ def connect(
     )
 
 
-class Client(Sessions, Journal, Reading):
+class Client(Sessions, Journal, Reading, Contexts):
     """A transcript server, as its callers see it. Made by connect().
 
     Any method may raise TranscriptError; see transcript.errors for the tree. Beside the errors that a

@@ -33,6 +33,8 @@ class Face(enum.Enum):
     """The human transcript, as pages show it: large rows cut, a checkpoint without its text."""
     JOURNAL = enum.auto()
     """Every row, whole."""
+    RECALLED = enum.auto()
+    """Of every row, whole, those whose kind has the fact `recalled`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +63,17 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Some rows, oldest first.
+    """The first rows of some spans, in the order of the spans.
 
     Attributes:
         batch: A serialized `EventBatch`: the stored rows' bytes with a tag and a length before each.
         count: How many.
-        last: Every row of what was asked for up to this one is in.
+        rest: What of the spans is still to be read.
     """
 
     batch: bytes
     count: int
-    last: int
+    rest: tuple[Span, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +84,26 @@ class Page:
         place: Where it is.
         info: What it is.
         rows: Its first rows; as many as go into one message beside `info`.
-        rest: The spans that are still to be read.
     """
 
     place: Place
     info: PageInfo
     rows: Rows
-    rest: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The model's surface, read.
+
+    Attributes:
+        place: Where it is.
+        latest: The row as of which it was read.
+        rows: Its first rows, in its own order; as many as go into one message.
+    """
+
+    place: Place
+    latest: int
+    rows: Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +112,14 @@ class Tail:
 
     Attributes:
         rows: The next rows after its cursor.
+        last: Every row of its face up to this one is in `rows`, or came before.
         tip: The journal's last row.
         session: The session, serialized.
         bar: What the collapsing marker hides as of the tip; none unless `rows` reach it.
     """
 
     rows: Rows
+    last: int
     tip: int
     session: bytes
     bar: HiddenSections | None
@@ -205,8 +222,27 @@ class Journal(Protocol):
         """Cuts a page (rules 13 to 21); its info and first rows fit `budget` bytes, or are one row."""
         ...
 
-    async def rows(self, who: Principal, place: Place, span: Span, budget: int) -> Rows:
-        """The first rows of a span that fit `budget` bytes, or the first row alone."""
+    async def context(
+        self,
+        who: Principal,
+        session_id: str,
+        face: Face,
+        *,
+        as_of: int | None,
+        exclude_running_prompt: bool,
+        budget: int,
+    ) -> Context:
+        """Reads the model's surface, now or as of a row (rules 24 and 25); its first rows fit `budget`, or are one.
+
+        Costs what the surface holds, whatever the session does. May raise SEQUENCE_AHEAD.
+        """
+        ...
+
+    async def rows(self, who: Principal, place: Place, spans: Sequence[Span], budget: int) -> Rows:
+        """The first rows of some spans for which at most `budget` bytes were read, or the first row alone.
+
+        Of a face that thins its span, there may be none although more follow.
+        """
         ...
 
     async def event(self, who: Principal, session_id: str, sequence: int) -> bytes:

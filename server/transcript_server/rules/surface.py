@@ -1,4 +1,4 @@
-"""The model's surface, as far as appends change it (rules 24 and 26).
+"""The model's surface: how appends change it, and how it is found as of any row (rules 24 and 26).
 
 A row on the surface has a position: an appended row its own sequence, a replacement the position of the first
 row that it replaces. Rows leave at a sequence: the surface as of any row follows from positions and leavings.
@@ -6,7 +6,7 @@ row that it replaces. Rows leave at a sequence: the surface as of any row follow
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from transcript.v1.event_pb2 import Event
 
@@ -35,3 +35,16 @@ def fork_node(first: int, last: int) -> int:
     """
     shift = ((first - 1) ^ last).bit_length() - 1
     return last >> shift << shift
+
+
+def path(point: int, last: int) -> Iterator[int]:
+    """The nodes that may keep an interval which holds `point`, if none ends after `last`: its path to the root.
+
+    An interval at a node up to `point` holds it if it ends there or later; one at a node after it, if it
+    begins there or earlier.
+    """
+    lowest = (point & -point).bit_length() - 1
+    for bit in range(lowest, last.bit_length()):
+        node = point >> bit << bit | 1 << bit
+        if node <= last:
+            yield node

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Final
 
@@ -16,6 +17,8 @@ ROWS_BUDGET: Final = MESSAGE_BYTES - 64
 WATCH_BUDGET: Final = 48 * KIB
 """The same for a watch. One that stalls holds the message being sent and the rows that it was made of, the rows
 read ahead, and live text that waits: together less than a whole message may have."""
+SPANS_AT_ONCE: Final = 4096
+"""Spans that are asked for at once: as many rows of the least size as a message may have."""
 
 _PAGE: Final = ReadPageResponse.DESCRIPTOR.fields_by_name["page"].number
 _EVENTS: Final = ReadPageResponse.DESCRIPTOR.fields_by_name["events"].number
@@ -29,19 +32,19 @@ async def stream_rows(
     journal: Journal, who: Principal, place: Place, spans: Iterable[Span], budget: int = ROWS_BUDGET
 ) -> AsyncIterator[Rows]:
     """The rows of spans, a message's worth at a time; the next are read while these are sent."""
-    waiting = [span for span in spans if span.first <= span.last]
-    reading: asyncio.Task[Rows] | None = None
+    waiting = deque(span for span in spans if span.first <= span.last)
+
+    def read_on() -> asyncio.Task[Rows] | None:
+        # Not all of them each time: a surface may have a span for every row.
+        some = [waiting.popleft() for _ in range(min(len(waiting), SPANS_AT_ONCE))]
+        return asyncio.create_task(journal.rows(who, place, some, budget)) if some else None
+
+    reading = read_on()
     try:
-        while waiting or reading is not None:
-            if reading is None:
-                reading = asyncio.create_task(journal.rows(who, place, waiting[0], budget))
+        while reading is not None:
             rows = await reading
-            span = waiting.pop(0)
-            if rows.last < span.last:
-                waiting.insert(0, Span(span.face, rows.last + 1, span.last))
-            reading = None
-            if waiting:
-                reading = asyncio.create_task(journal.rows(who, place, waiting[0], budget))
+            waiting.extendleft(reversed(rows.rest))
+            reading = read_on()
             if rows.count:
                 yield rows
     finally:

@@ -37,7 +37,7 @@ class TranscriptService:
         )
         page = await self._journal.page(call.principal, request.session_id, asked, ROWS_BUDGET)
         await call.send(page_message(page.info, page.rows))
-        async for rows in stream_rows(self._journal, call.principal, page.place, page.rest):
+        async for rows in stream_rows(self._journal, call.principal, page.place, page.rows.rest):
             await call.send(rows_message(rows))
 
     async def Watch(self, request: pb.WatchRequest, call: Call) -> None:

@@ -118,11 +118,11 @@ class Watching:
         seen = Seen(page.info.latest_sequence, bar=page.info.hidden_sections.marker_sequence)
         tail = await self._journal.tail(self._who, place, face_of(asked.view), seen.cursor, 0)
         seen.session = tail.session
-        whole = not page.rest and tail.tip == seen.cursor
+        whole = not page.rows.rest and tail.tip == seen.cursor
         caught_up = self._caught_up(tail.tip) if whole else b""
         seen.caught_up = whole
         await self._call.send(page_message(page.info, page.rows) + caught_up + sessions_field([tail.session]))
-        rest = page.rest
+        rest = page.rows.rest
         # Let go of, so that a watch that stalls further on holds one message's rows at a time.
         del page, tail
         async for rows in stream_rows(self._journal, self._who, place, rest, WATCH_BUDGET):
@@ -135,22 +135,22 @@ class Watching:
         while True:
             live = [*watcher.take_live()]
             tail = await self._journal.tail(self._who, place, face_of(asked.view), seen.cursor, WATCH_BUDGET)
-            if tail.rows.last == tail.tip:
+            if tail.last == tail.tip:
                 # What was published before the rows were read is older than they are. Behind, it is dropped.
                 for update in live:
                     await self._call.send(live_message(update))
             await self._send_tail(tail, seen, expanded=asked.expanded)
-            if tail.rows.last == tail.tip:
+            if tail.last == tail.tip:
                 return
             if self._journal.hub.draining:
                 raise draining()
 
     async def _send_tail(self, tail: Tail, seen: Seen, *, expanded: bool) -> None:
         rows = rows_message(tail.rows)
-        at_tip = tail.rows.last == tail.tip
+        at_tip = tail.last == tail.tip
         # In the order of their field numbers, as a serialized message has them.
         state = b""
-        if at_tip and (tail.rows.last > seen.cursor or not seen.caught_up):
+        if at_tip and (tail.last > seen.cursor or not seen.caught_up):
             state = self._caught_up(tail.tip)
         seen.caught_up = at_tip
         bar = tail.bar.marker_sequence if tail.bar is not None else 0
@@ -159,7 +159,7 @@ class Watching:
             seen.bar = bar
         if tail.session != seen.session:
             state += sessions_field([tail.session])
-        seen.cursor, seen.session = tail.rows.last, tail.session
+        seen.cursor, seen.session = tail.last, tail.session
         if rows or state:
             await self._call.send(rows + state)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from semantics.rows import user
+from semantics.rows import checkpoint, reply, rewind, user
 
 from journal.callers import Caller
 from journal.stores import Clock, SqliteStore
@@ -139,6 +139,24 @@ async def test_an_older_file_is_brought_up_step_by_step_once(
     with closing(database(store.folder)) as connection:
         assert connection.execute("SELECT count(*) FROM one").fetchone() == (2,)
         assert connection.pragma("user_version") == len(schema.MIGRATIONS)
+
+
+async def test_a_file_of_the_first_release_has_its_surfaces_read_as_of_any_row(
+    store: SqliteStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its indexes are made anew; rows that left before are found as those that leave after."""
+    monkeypatch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
+    caller = Caller(await store.open(clock))
+    await caller.create()
+    await caller.append("s", user(), reply(), user(), checkpoint(1, 2), rewind(4))
+    await store.close()
+    monkeypatch.undo()
+
+    caller = Caller(await store.open(clock))
+    await caller.append("s", reply())
+    seen = [[row.sequence for row in await caller.context(as_of=at)] for at in range(1, 7)]
+    await store.close()
+    assert seen == [[1], [1, 2], [1, 2, 3], [4, 3], [4], [4, 6]]
 
 
 async def test_a_step_that_fails_leaves_the_file_as_it_was(

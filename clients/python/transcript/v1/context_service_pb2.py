@@ -25,19 +25,19 @@ _sym_db = _symbol_database.Default()
 from transcript.v1 import event_pb2 as transcript_dot_v1_dot_event__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#transcript/v1/context_service.proto\x12\rtranscript.v1\x1a\x19transcript/v1/event.proto\"\x8c\x01\n\x12ReadContextRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12*\n\x05scope\x18\x02 \x01(\x0e\x32\x1b.transcript.v1.ContextScope\x12\x1e\n\x16\x65xclude_running_prompt\x18\x03 \x01(\x08\x12\x16\n\x0e\x61s_of_sequence\x18\x04 \x01(\x03\"T\n\x13ReadContextResponse\x12$\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x14.transcript.v1.Event\x12\x17\n\x0flatest_sequence\x18\x02 \x01(\x03*h\n\x0c\x43ontextScope\x12\x1d\n\x19\x43ONTEXT_SCOPE_UNSPECIFIED\x10\x00\x12\x19\n\x15\x43ONTEXT_SCOPE_SURFACE\x10\x01\x12\x1e\n\x1a\x43ONTEXT_SCOPE_CONVERSATION\x10\x02\x32h\n\x0e\x43ontextService\x12V\n\x0bReadContext\x12!.transcript.v1.ReadContextRequest\x1a\".transcript.v1.ReadContextResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#transcript/v1/context_service.proto\x12\rtranscript.v1\x1a\x19transcript/v1/event.proto\"\x8c\x01\n\x12ReadContextRequest\x12\x12\n\nsession_id\x18\x01 \x01(\t\x12*\n\x05scope\x18\x02 \x01(\x0e\x32\x1b.transcript.v1.ContextScope\x12\x1e\n\x16\x65xclude_running_prompt\x18\x03 \x01(\x08\x12\x16\n\x0e\x61s_of_sequence\x18\x04 \x01(\x03\"h\n\x13ReadContextResponse\x12$\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x14.transcript.v1.Event\x12\x17\n\x0flatest_sequence\x18\x02 \x01(\x03\x12\x12\n\njournal_id\x18\x03 \x01(\t*h\n\x0c\x43ontextScope\x12\x1d\n\x19\x43ONTEXT_SCOPE_UNSPECIFIED\x10\x00\x12\x19\n\x15\x43ONTEXT_SCOPE_SURFACE\x10\x01\x12\x1e\n\x1a\x43ONTEXT_SCOPE_CONVERSATION\x10\x02\x32h\n\x0e\x43ontextService\x12V\n\x0bReadContext\x12!.transcript.v1.ReadContextRequest\x1a\".transcript.v1.ReadContextResponse0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'transcript.v1.context_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_CONTEXTSCOPE']._serialized_start=310
-  _globals['_CONTEXTSCOPE']._serialized_end=414
+  _globals['_CONTEXTSCOPE']._serialized_start=330
+  _globals['_CONTEXTSCOPE']._serialized_end=434
   _globals['_READCONTEXTREQUEST']._serialized_start=82
   _globals['_READCONTEXTREQUEST']._serialized_end=222
   _globals['_READCONTEXTRESPONSE']._serialized_start=224
-  _globals['_READCONTEXTRESPONSE']._serialized_end=308
-  _globals['_CONTEXTSERVICE']._serialized_start=416
-  _globals['_CONTEXTSERVICE']._serialized_end=520
+  _globals['_READCONTEXTRESPONSE']._serialized_end=328
+  _globals['_CONTEXTSERVICE']._serialized_start=436
+  _globals['_CONTEXTSERVICE']._serialized_end=540
 # @@protoc_insertion_point(module_scope)

@@ -93,8 +93,11 @@ class ReadContextResponse(_message.Message):
 
     EVENTS_FIELD_NUMBER: _builtins.int
     LATEST_SEQUENCE_FIELD_NUMBER: _builtins.int
+    JOURNAL_ID_FIELD_NUMBER: _builtins.int
     latest_sequence: _builtins.int
     """The journal's last row when the surface was read, or as_of_sequence if set. On the first message."""
+    journal_id: _builtins.str
+    """Which journal this is. See Session.journal_id. On the first message."""
     @_builtins.property
     def events(self) -> _containers.RepeatedCompositeFieldContainer[_event_pb2.Event]:
         """The rows, whole, in the order the model sees them. A response stays under 256 KiB,
@@ -106,10 +109,11 @@ class ReadContextResponse(_message.Message):
         *,
         events: _abc.Iterable[_event_pb2.Event] | None = ...,
         latest_sequence: _builtins.int = ...,
+        journal_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["events", b"events", "latest_sequence", b"latest_sequence"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["events", b"events", "journal_id", b"journal_id", "latest_sequence", b"latest_sequence"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

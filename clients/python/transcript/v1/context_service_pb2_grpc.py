@@ -57,7 +57,8 @@ class ContextServiceServicer(object):
     """
 
     def ReadContext(self, request, context):
-        """Streams the model's surface in order, now or as of any row.
+        """Streams the model's surface in order, now or as of any row. All of it is read as of one
+        moment; what it costs follows the surface, not the session, also as of an old row.
 
         Errors: SEQUENCE_AHEAD.
         """

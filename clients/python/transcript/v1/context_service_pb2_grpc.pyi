@@ -40,7 +40,8 @@ class ContextServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> ContextServiceAsyncStub: ...
     ReadContext: _grpc.UnaryStreamMultiCallable[_context_service_pb2.ReadContextRequest, _context_service_pb2.ReadContextResponse]
-    """Streams the model's surface in order, now or as of any row.
+    """Streams the model's surface in order, now or as of any row. All of it is read as of one
+    moment; what it costs follows the surface, not the session, also as of an old row.
 
     Errors: SEQUENCE_AHEAD.
     """
@@ -57,7 +58,8 @@ class ContextServiceAsyncStub(ContextServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     ReadContext: _aio.UnaryStreamMultiCallable[_context_service_pb2.ReadContextRequest, _context_service_pb2.ReadContextResponse]  # type: ignore[assignment]
-    """Streams the model's surface in order, now or as of any row.
+    """Streams the model's surface in order, now or as of any row. All of it is read as of one
+    moment; what it costs follows the surface, not the session, also as of an old row.
 
     Errors: SEQUENCE_AHEAD.
     """
@@ -77,7 +79,8 @@ class ContextServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _context_service_pb2.ReadContextRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_context_service_pb2.ReadContextResponse], _abc.AsyncIterator[_context_service_pb2.ReadContextResponse]]:
-        """Streams the model's surface in order, now or as of any row.
+        """Streams the model's surface in order, now or as of any row. All of it is read as of one
+        moment; what it costs follows the surface, not the session, also as of an old row.
 
         Errors: SEQUENCE_AHEAD.
         """

@@ -58,8 +58,9 @@ def tail(
     head = find_unexpired(connection, who, place.session_id, now_us)
     if head.number != place.number:
         raise session_not_found(place.session_id)
-    read = rows.read(connection, head.base, Span(face, after + 1, head.tip), budget)
+    read = rows.read(connection, head.base, [Span(face, after + 1, head.tip)], budget)
     bar = None
-    if read.last == head.tip:
+    if not read.rest:
         bar = markers.bar(connection, head.base, views.turn_start(connection, head.base, head.tip))
-    return Tail(read, head.tip, sessions.session_of(connection, head).SerializeToString(deterministic=True), bar)
+    last = read.rest[0].first - 1 if read.rest else head.tip
+    return Tail(read, last, head.tip, sessions.session_of(connection, head).SerializeToString(deterministic=True), bar)

@@ -90,7 +90,15 @@ CREATE INDEX gone ON surface(node, key, left_at) WHERE left_at IS NOT NULL;
 CREATE TABLE emptied(key INTEGER PRIMARY KEY) STRICT;
 """
 
-MIGRATIONS: Final = (_FIRST,)
+# Intervals of rows that left, by where each ends and by where it begins, with what orders them: the surface as of
+# an earlier row is read off these two alone.
+_SECOND: Final = """
+DROP INDEX gone;
+CREATE INDEX gone_by_leaving ON surface(node, left_at, pos) WHERE left_at IS NOT NULL;
+CREATE INDEX gone_by_landing ON surface(node, key, pos) WHERE left_at IS NOT NULL;
+"""
+
+MIGRATIONS: Final = (_FIRST, _SECOND)
 """In order; the file's user_version counts those that it has seen. A released one is never changed."""
 
 

@@ -20,6 +20,7 @@ from transcript.v1.transcript_service_pb2 import HiddenSections, Section
 from transcript_server.journal.hub import Hub
 from transcript_server.journal.journal import (
     Appended,
+    Context,
     Face,
     ListPosition,
     Page,
@@ -31,7 +32,7 @@ from transcript_server.journal.journal import (
     Tail,
 )
 from transcript_server.journal.lane import Lane
-from transcript_server.journal.sqlite import copying, markers, reading, removal, rows, sessions, views
+from transcript_server.journal.sqlite import contexts, copying, markers, reading, removal, rows, sessions, views
 from transcript_server.journal.sqlite.appending import Append
 from transcript_server.journal.sqlite.heads import (
     BY_NUMBER,
@@ -235,10 +236,27 @@ class SqliteJournal:
             who, session_id, lambda connection, head: views.cut_page(connection, head, request, budget)
         )
 
-    async def rows(self, who: Principal, place: Place, span: Span, budget: int) -> Rows:
+    async def context(
+        self,
+        who: Principal,
+        session_id: str,
+        face: Face,
+        *,
+        as_of: int | None,
+        exclude_running_prompt: bool,
+        budget: int,
+    ) -> Context:
+        def read(connection: apsw.Connection, head: Head) -> Context:
+            return contexts.read_context(
+                connection, head, face, as_of, exclude_running_prompt=exclude_running_prompt, budget=budget
+            )
+
+        return await self._read_head(who, session_id, read)
+
+    async def rows(self, who: Principal, place: Place, spans: Sequence[Span], budget: int) -> Rows:
         def read(connection: apsw.Connection) -> Rows:
             reading.check_place(connection, who, place)
-            return rows.read(connection, base_of(place.number), span, budget)
+            return rows.read(connection, base_of(place.number), spans, budget)
 
         return await self._readers.do(read)
 

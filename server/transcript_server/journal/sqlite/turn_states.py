@@ -1,4 +1,4 @@
-"""Where turns stood as of any row, read off the indexes: what a fork goes on from."""
+"""Where turns stood as of any row, read off the indexes: what a fork goes on from, and what the model works on."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ SELECT flags FROM event INDEXED BY boundary WHERE {BOUNDARY} AND key >= ? AND ke
 LAST_ENDS: Final = f"""
 SELECT key FROM event INDEXED BY boundary WHERE {BOUNDARY} AND flags & {Flag.ENDS:d} AND key > ? AND key <= ?
 ORDER BY key DESC LIMIT 1"""
+TURN_PROMPT: Final = f"""
+SELECT key FROM event INDEXED BY boundary WHERE {BOUNDARY} AND flags & {Flag.PROMPT:d} AND key >= ? AND key <= ?
+ORDER BY key LIMIT 1"""
 LAST_PROMPTING_OR_AGENT: Final = f"""
 SELECT flags FROM event INDEXED BY human
 WHERE {HUMAN} AND flags & {Flag.PROMPTS | Flag.AGENT:d} AND key > ? AND key <= ?
@@ -49,6 +52,16 @@ def turns_as_of(connection: apsw.Connection, base: int, at: int) -> Turns:
     last = first(connection, LAST_PROMPTING_OR_AGENT, (base if ended is None else ended[0], base + at))
     turns.after_tool = last is not None and Flag.TOOL in Flag(last[0])
     return turns
+
+
+def running_prompt(connection: apsw.Connection, base: int, at: int) -> int | None:
+    """The prompt of the latest turn as of row `at`; none if the turn has none, or has ended (rule 25)."""
+    start = turn_start(connection, base, at)
+    ended = first(connection, LAST_ENDS, (base, base + at))
+    if not start or (ended is not None and ended[0] > base + start):
+        return None
+    prompt = first(connection, TURN_PROMPT, (base + start, base + at))
+    return None if prompt is None else prompt[0] - base
 
 
 def last_prompt_as_of(connection: apsw.Connection, base: int, at: int) -> bytes | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
 import apsw
 
 from transcript.v1.transcript_service_pb2 import HiddenSections, PageInfo, View
-from transcript_server.journal.journal import Face, Page, Place, Rows, Span
+from transcript_server.journal.journal import Face, Page, Span
 from transcript_server.journal.sqlite import requests, rows
 from transcript_server.journal.sqlite.heads import Head
 from transcript_server.journal.sqlite.markers import bar
@@ -150,27 +150,10 @@ def cut_page(connection: apsw.Connection, head: Head, request: PageRequest, budg
         journal_id=head.journal_id,
     )
     spans = [*viewed.spans(oldest, newest)] if page else []
-    return _with_first_rows(connection, head, info, spans, budget - info.ByteSize())
+    return Page(head.place, info, rows.read(connection, head.base, spans, budget - info.ByteSize()))
 
 
 def turn_start(connection: apsw.Connection, base: int, horizon: int) -> int:
     """The first row of the latest turn as of a row; 0 before the first turn."""
     row = first(connection, TURN_START, (base, base + horizon))
     return 0 if row is None else row[0] - base
-
-
-def _with_first_rows(
-    connection: apsw.Connection, head: Head, info: PageInfo, spans: Sequence[Span], budget: int
-) -> Page:
-    place = Place(head.session_id, head.journal_id, head.number)
-    batch, count, last = [], 0, 0
-    rest = list(spans)
-    while rest and budget > 0:
-        span = rest.pop(0)
-        got = rows.read(connection, head.base, span, budget, at_least_one=not count)
-        batch.append(got.batch)
-        count, last, budget = count + got.count, got.last, budget - len(got.batch)
-        if got.last < span.last:
-            rest.insert(0, Span(span.face, got.last + 1, span.last))
-            break
-    return Page(place, info, Rows(b"".join(batch), count, last), tuple(rest))
