@@ -14,14 +14,17 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
+from bench.contexts import measure_contexts
 from bench.reads import measure_reads
 from bench.table import Report, report
-from bench.world import say, world
+from bench.world import COMPACTED_EVERY, say, world
 from bench.writes import measure_writes
 
 ROWS = 1_000_000
+LEAST_ROWS = 3 * COMPACTED_EVERY
 LOAD_SECONDS = 210
 READ_SECONDS = 45
+CONTEXT_SECONDS = 30
 WRITE_SECONDS = 60
 
 
@@ -33,6 +36,8 @@ def main() -> int:
         "--in", dest="folder", type=Path, help="where the data lies meanwhile (default: the temporary folder)"
     )
     arguments = parser.parse_args()
+    if arguments.rows < LEAST_ROWS:
+        parser.error(f"--rows: at least {LEAST_ROWS}, for a compaction to lie in the middle")
     # Ended from outside, it still ends its servers and removes its data.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="transcript-bench-", dir=arguments.folder) as scratch:
@@ -52,9 +57,10 @@ async def _measure(scratch: Path, rows: int) -> Report:
         gc.freeze()
         reads = await measure_reads(made, time.monotonic() + READ_SECONDS)
         handler = made.server.handler_seconds("ReadPage")
+        contexts = await measure_contexts(made, time.monotonic() + CONTEXT_SECONDS)
         writes = await measure_writes(made, time.monotonic() + WRITE_SECONDS)
         say(f"done in {time.monotonic() - begun:.0f} s")
-        return report(reads, writes, made.loaded, handler, f"{load_before:.1f} to {os.getloadavg()[0]:.1f}")
+        return report(reads, contexts, writes, made.loaded, handler, f"{load_before:.1f} to {os.getloadavg()[0]:.1f}")
 
 
 def _run(measuring: Coroutine[Any, Any, Report]) -> Report:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 
 from bench.peers import Record
-from transcript.v1.event_pb2 import Event, UserMessage
+from transcript.v1.event_pb2 import CompactionCheckpoint, Event, ReplaceOp, Surface, UserMessage
 
 TOOL_KINDS = ("tool_call", "tool_result")
 
@@ -34,6 +34,14 @@ def event_of(record: Record, *, named: bool = True) -> Event:
         case kind:
             raise ValueError(f"no event for a record of kind {kind}")
     return event
+
+
+def checkpoint(start: int, end: int) -> Event:
+    """What the model sees in place of a range of its surface."""
+    replaced = Surface(replace=ReplaceOp(start_sequence=start, end_sequence=end))
+    return Event(
+        compaction_checkpoint=CompactionCheckpoint(text="What came before, in short. " * 100), surface=replaced
+    )
 
 
 def before_last_prompt(records: list[Record]) -> tuple[list[Record], list[Record]]:

@@ -105,6 +105,11 @@ READS = (
         at_most=0.55,
     ),
 )
+CONTEXTS = (
+    _Wanted("context of 200 rows at {many:,} rows / at 1,000", "context many", "context short", MS, at_most=1.5),
+    _Wanted("the same as of a row in the middle / now", "context then", "context many", MS, at_most=3),
+    _Wanted("each row of a context of 8,000 rows / of 1,000", "row of larger", "row of large", US, at_most=1.2),
+)
 WRITES = (
     _Wanted("append on 16 streams / by 16 unary callers", "streamed", "unary", RATE, at_least=3),
     _Wanted("append on 16 streams / SQLite with group commit", "streamed", "grouped sqlite", RATE, at_least=1),
@@ -136,10 +141,12 @@ class Report:
         return "\n".join([self.machine, "", *_table(self.measures), "", *_list(self.others)])
 
 
-def report(reads: Rounds, writes: Rounds, loaded: Loaded, handler_seconds: float, load_average: str) -> Report:
+def report(
+    reads: Rounds, contexts: Rounds, writes: Rounds, loaded: Loaded, handler_seconds: float, load_average: str
+) -> Report:
     """Puts a run's samples against the goals."""
-    wanted = [(goal, reads) for goal in READS] + [(goal, writes) for goal in WRITES]
-    measured = [goal.measure(rounds, loaded.many_rows) for goal, rounds in wanted]
+    wanted = [(READS, reads), (CONTEXTS, contexts), (WRITES, writes)]
+    measured = [goal.measure(rounds, loaded.many_rows) for goals, rounds in wanted for goal in goals]
     return Report(
         machine=_machine(load_average),
         measures=[measure for measure in measured if measure is not None],
@@ -148,6 +155,7 @@ def report(reads: Rounds, writes: Rounds, loaded: Loaded, handler_seconds: float
             Figure("loading it", round(loaded.rows_per_second), RATE),
             Figure("bytes of the store's files for each byte of rows as sent", round(loaded.size_ratio, 2)),
             Figure("one durable append, p50", _in(MS, writes.median("append")), MS),
+            Figure("context of 200 rows, p50", _in(MS, contexts.median("context many")), MS),
             Figure("deliveries to 100 watchers of one session", round(writes.median("deliveries")), RATE),
             Figure("an empty call of a server that does nothing", _in(MS, reads.median("bare empty")), MS),
             Figure("one message of a page's size, streamed by it", _in(MS, reads.median("bare message")), MS),

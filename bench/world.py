@@ -14,7 +14,7 @@ from typing import Any
 import grpc.aio
 
 from bench.peers import Peers, Sqlite, find_peers
-from bench.rows import Records, before_last_prompt, event_of, plain_records, tool_rows
+from bench.rows import Records, before_last_prompt, checkpoint, event_of, plain_records, tool_rows
 from bench.server import Server, bare_server, transcript_server
 from transcript import Client, connect
 from transcript.v1.event_pb2 import Event
@@ -25,6 +25,8 @@ TEN_THOUSAND = "ten-thousand"
 THOUSAND = "thousand"
 MANY = "many"
 """A session of 1,000,000 rows (or of as many as could be loaded in time), the last thousand those of `THOUSAND`."""
+COMPACTED_EVERY = 10_000
+"""Rows of the long session after which a checkpoint takes the place of all that the model was sent."""
 LONG_TURN = "long-turn"
 """The rows of `THOUSAND`, with 50,000 tool rows in the last turn but one."""
 LONG_TURN_ROWS = 50_000
@@ -124,10 +126,15 @@ async def _load(client: Client, records: Records, many_rows: int, load_seconds: 
     wanted = (many_rows - len(thousand)) // BATCH_ROWS
     await loader.create(MANY)
     begun = time.monotonic()
-    rows = 0
+    rows = first = 0
     for number, block in enumerate(islice(blocks, wanted), start=1):
         await loader.append(block)
         rows += BATCH_ROWS
+        if number * BATCH_ROWS % COMPACTED_EVERY == 0:
+            for compaction in _batches(MANY, [checkpoint(max(first, 1), rows)]):
+                await loader.append(compaction)
+            rows += 1
+            first = rows
         if number % 100 == 0:
             say(f"  {rows:,} rows, {rows / (time.monotonic() - begun):,.0f} rows/s")
         if time.monotonic() - begun > load_seconds:

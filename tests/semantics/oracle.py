@@ -121,7 +121,7 @@ class Journal:
     def take(self, left: Sequence[Event], *, as_recorded: bool) -> list[Row]:
         """The rows one by one; what the surface lost is judged after the last."""
         taken: list[Row] = []
-        broken: set[str] = set()
+        broken: dict[str, int] = {}
         for index, event in enumerate(left):
             following = left[index + 1] if index + 1 < len(left) else None
             row = self.known(event)
@@ -134,8 +134,9 @@ class Journal:
                 else:
                     broken |= self.write(row)
             taken.append(row)
-        parted = broken & surface.halves(surface.fold(self.events()))
-        if parted:
+        standing = surface.fold(self.events())
+        halves = [row for row in standing if surface.call_id(row) in surface.halves(standing)]
+        if any(row.sequence < broken.get(surface.call_id(row), 0) for row in halves):
             raise surface.bad_range(start_sequence=0, end_sequence=0)
         return taken
 
@@ -145,8 +146,8 @@ class Journal:
             raise Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, "HELD_ROWS_FULL", {"limit": str(HELD_ROWS)})
         self.held.append(row)
 
-    def write(self, row: Row) -> set[str]:
-        """Puts a row at the end, and what a turn's end lets go after it; says which tool pairs it broke."""
+    def write(self, row: Row) -> dict[str, int]:
+        """Puts a row at the end, and what a turn's end lets go after it; says which tool pairs it broke, and where."""
         before = self.turns
         event = Event()
         event.CopyFrom(row.event)
@@ -164,7 +165,7 @@ class Journal:
             held, self.held = self.held, []
             for each in held:
                 self.write(each)
-        return broken
+        return dict.fromkeys(broken, event.sequence)
 
     def check_response(self, request_id: str) -> None:
         """Rule 10: only a request that was made and not yet answered takes a response."""

@@ -149,6 +149,21 @@ async def test_rule_26_a_result_may_be_replaced_by_a_shorter_one_of_the_same_cal
     await wire.expect_surface("s", [1, 5, 4])
 
 
+async def test_rule_26_a_call_under_a_used_id_is_no_half_of_the_pair_that_was_taken(wire: Wire):
+    """It came after both had gone; but what is left of a pair is left, whatever comes under its id."""
+    await wire.create("s")
+    await wire.append("s", user(), call("a"), result("a"))
+    await wire.append("s", checkpoint(1, 3), call("a"))
+    await wire.expect_surface("s", [4, 5])
+    await wire.append("s", result("a"))
+    assert (await wire.refused("s", note(surface=replacing(5, 5)), result("a"))).reason == "BAD_SURFACE_RANGE"
+    shortened = result("a", surface=replacing(6, 6))
+    failure = await wire.refused("s", shortened, note(surface=replacing(5, 5)))
+    assert failure.metadata == {"start_sequence": "5", "end_sequence": "5"}
+    await wire.append("s", note(surface=replacing(5, 6)), call("a"), result("a"))
+    await wire.expect_surface("s", [4, 7, 8, 9])
+
+
 async def test_rule_26_it_is_judged_after_the_whole_append(wire: Wire):
     """What one replacement takes, another of the same append may give back or take the rest of."""
     await wire.create("s")

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import grpc
+
+from transcript.status import by_code
 from transcript.v1.context_service_pb2 import ContextScope, ReadContextRequest
 
 if TYPE_CHECKING:
     from transcript.calls import Calls
+    from transcript.v1.context_service_pb2 import ReadContextResponse
     from transcript.v1.event_pb2 import Event
 
 
@@ -56,9 +60,11 @@ class Contexts:
             exclude_running_prompt=exclude_running_prompt,
             as_of_sequence=as_of_sequence,
         )
-        context = Context([], 0, "")
+        head: ReadContextResponse | None = None
+        events: list[Event] = []
         async for part in self._calls.stream(self._calls.context.ReadContext, request, silence=self._calls.timeout):
-            if part.journal_id:
-                context = Context([], part.latest_sequence, part.journal_id)
-            context.events.extend(part.events)
-        return context
+            head = head or part
+            events.extend(part.events)
+        if head is None:
+            raise by_code(grpc.StatusCode.INTERNAL, f"the context has no head (server {self._calls.target})")
+        return Context(events, head.latest_sequence, head.journal_id)

@@ -1,4 +1,4 @@
-"""What reading the surface costs, in steps of SQLite's machine and not in time: what it holds, not what the session does."""
+"""What reading the surface costs, in steps of SQLite's machine: what the surface holds, not what the session does."""
 
 from __future__ import annotations
 

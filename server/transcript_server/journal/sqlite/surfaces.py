@@ -15,7 +15,7 @@ from transcript_server.rules.surface import call_id, fork_node, parted
 STANDING: Final = """
 SELECT key, call_id FROM surface INDEXED BY standing WHERE pos >= ? AND pos <= ? AND left_at IS NULL"""
 STANDING_OF_CALL: Final = """
-SELECT is_result FROM surface INDEXED BY standing_calls
+SELECT key, is_result FROM surface INDEXED BY standing_calls
 WHERE call_id = ? AND key > ? AND key <= ? AND left_at IS NULL"""
 
 
@@ -31,8 +31,9 @@ class SurfaceChanges:
         self._connection = connection
         self._base = base
         self._emptied: int | None = None
-        self._touched: dict[str, tuple[int, int]] = {}
-        """Calls that stood with their results when a replacement took one of the two, and that replacement's range."""
+        self._touched: dict[str, tuple[int, int, int]] = {}
+        """Calls that stood with their results when a replacement took one of the two: the last such one's range and
+        sequence."""
 
     def take(self, event: Event, sequence: int) -> None:
         """Changes the surface as a landing row says.
@@ -56,8 +57,11 @@ class SurfaceChanges:
         Raises:
             Refusal: BAD_SURFACE_RANGE with the range of that replacement.
         """
-        for call, (start, end) in self._touched.items():
-            if parted(self._standing_of_call(call)):
+        for call, (start, end, sequence) in self._touched.items():
+            standing = self._standing_of_call(call)
+            # What came under a used id since is no half of what was taken.
+            is_left = any(key < self._base | sequence for key, _ in standing)
+            if is_left and parted(is_result for _, is_result in standing):
                 raise bad_surface_range(
                     f"replacing rows {start} to {end} parts the tool call {call} from its result; take both, or none",
                     start_sequence=start,
@@ -87,8 +91,8 @@ class SurfaceChanges:
             )
         leaving = [*each(self._connection, STANDING, (first, last))]
         for _, call in leaving:
-            if call is not None and call not in self._touched and len(set(self._standing_of_call(call))) == 2:
-                self._touched[call] = start, end
+            if call is not None and len({is_result for _, is_result in self._standing_of_call(call)}) == 2:
+                self._touched[call] = start, end, sequence
         self._leave([key for key, _ in leaving], sequence)
         self._join(event, sequence, first)
 
@@ -121,9 +125,10 @@ class SurfaceChanges:
         row = first(self._connection, "SELECT pos FROM surface WHERE key = ? AND left_at IS NULL", (key,))
         return None if row is None else row[0]
 
-    def _standing_of_call(self, call: str) -> list[bool]:
+    def _standing_of_call(self, call: str) -> list[tuple[int, bool]]:
+        """What stands of a call: keys, and whether each is the result."""
         rows = each(self._connection, STANDING_OF_CALL, (call, self._floor(), self._base | LAST_SEQUENCE))
-        return [bool(is_result) for (is_result,) in rows]
+        return [(key, bool(is_result)) for key, is_result in rows]
 
     def _floor(self) -> int:
         """Key of the last row that emptied the surface; the session's base if none did."""
