@@ -15,7 +15,12 @@ from types import TracebackType
 
 import grpc.aio
 
-from transcript.v1 import journal_service_pb2_grpc, session_service_pb2_grpc, transcript_service_pb2_grpc
+from transcript.v1 import (
+    context_service_pb2_grpc,
+    journal_service_pb2_grpc,
+    session_service_pb2_grpc,
+    transcript_service_pb2_grpc,
+)
 from transcript.v1.event_pb2 import Event
 from transcript.v1.journal_service_pb2 import AppendEventsRequest, AppendEventsResponse, ReadEventsRequest
 from transcript.v1.session_pb2 import Session
@@ -88,6 +93,7 @@ class Caller:
         self.sessions = session_service_pb2_grpc.SessionServiceStub(channel)
         self.journal = journal_service_pb2_grpc.JournalServiceStub(channel)
         self.transcript = transcript_service_pb2_grpc.TranscriptServiceStub(channel)
+        self.context = context_service_pb2_grpc.ContextServiceStub(channel)
 
     async def create(self, session_id: str) -> Session:
         """A session; the same one if it is there."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import grpc.aio
 import pytest
 
+from transcript.v1.context_service_pb2 import ReadContextRequest
 from transcript.v1.event_pb2 import (
     AssistantMessage,
     ContextReset,
@@ -18,11 +19,13 @@ from transcript.v1.event_pb2 import (
     Note,
     SectionMarker,
     Status,
+    ToolCall,
     TurnEnded,
     TurnStarted,
     UserMessage,
 )
 from transcript.v1.journal_service_pb2 import AddNoteRequest, AddSectionMarkerRequest, ResetContextRequest
+from transcript.v1.transcript_service_pb2 import ReadPageRequest
 
 from .process import Caller, Process, calling
 
@@ -201,6 +204,46 @@ async def test_rule_9_held_rows_outlive_a_kill_and_a_restart(tmp_path: Path):
         rows = await caller.rows("a")
         assert [row.id for row in rows[3:]] == event_ids
         assert (await caller.session("a")).held_row_count == 0
+
+
+async def test_rule_8_a_crashed_turn_its_held_marker_and_its_next_prompt(tmp_path: Path):
+    """The agent and the server die in a turn; the next prompt ends it, lets the marker go, and begins its own turn."""
+    prompt, started = Event(user_message=UserMessage(text="p")), Event(turn_started=TurnStarted())
+    call = Event(tool_call=ToolCall(call_id="c", name="run", arguments_json="{}"))
+    async with Process(tmp_path / "data") as server, calling(server.address) as caller:
+        await caller.create("a")
+        await caller.append("a", prompt, started, call)
+        marker = await caller.journal.AddSectionMarker(AddSectionMarkerRequest(session_id="a", label="next item"))
+        assert (marker.sequence, marker.held) == (0, True)
+        server.kill()
+        await server.gone()
+    async with Process(tmp_path / "data") as server, calling(server.address) as caller:
+        # Nothing tells yet that the turn will not go on.
+        before = await caller.session("a")
+        assert (before.running, before.latest_turn, before.held_row_count) == (True, 1, 1)
+
+        answer = await caller.append("a", Event(user_message=UserMessage(text="again")), started)
+
+        assert (list(answer.sequences), answer.latest_sequence) == ([6, 7], 7)
+        rows = await caller.rows("a")
+        assert [(row.WhichOneof("payload"), row.turn) for row in rows] == [
+            ("user_message", 1),
+            ("turn_started", 1),
+            ("tool_call", 1),
+            ("turn_ended", 1),
+            ("section_marker", 1),
+            ("user_message", 2),
+            ("turn_started", 2),
+        ]
+        assert rows[3].turn_ended.outcome == TurnEnded.OUTCOME_INTERRUPTED
+        assert (rows[4].id, rows[4].section_marker.label) == (marker.event_id, "next item")
+        after = await caller.session("a")
+        assert (after.running, after.latest_turn, after.held_row_count) == (True, 2, 0)
+        # The new turn makes the marker collapse what lies before it; the model still has the call that never ended.
+        page = [part async for part in caller.transcript.ReadPage(ReadPageRequest(session_id="a"))]
+        assert (page[0].page.hidden_sections.marker_sequence, page[0].page.oldest_sequence) == (5, 5)
+        context = [part async for part in caller.context.ReadContext(ReadContextRequest(session_id="a"))]
+        assert [row.sequence for part in context for row in part.events] == [1, 3, 6]
 
 
 async def test_rule_8_a_deadline_outlives_a_kill(tmp_path: Path):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import itertools
 
-import grpc
+import grpc.aio
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from transcript.v1.journal_service_pb2 import AddNoteRequest, AddSectionMarkerRequest, ResetContextRequest
+from transcript_server.app import Serving
 
 from .facts import kind
 from .rows import (
@@ -28,7 +29,7 @@ from .rows import (
     steering,
     user,
 )
-from .wire import Wire, failure_of
+from .wire import Wire, failure_of, taken_apart
 
 
 def by_rpc(wire: Wire, name: str):
@@ -206,6 +207,31 @@ async def test_rule_10_of_racing_answers_one_wins(wire: Wire):
     )
     assert sum(not isinstance(outcome, BaseException) for outcome in outcomes) == 1
     assert (await wire.session("s")).latest_sequence == 4
+
+
+async def test_rule_10_two_clients_answer_at_once_two_hundred_times(wire: Wire, server: Serving):
+    """Each over a connection of its own: one wins each time, and the other is told so; watchers see the one answer."""
+    await wire.create("s")
+    async with grpc.aio.insecure_channel(server.address, options=[("grpc.use_local_subchannel_pool", 1)]) as channel:
+        clients = (wire, Wire(channel))
+        for number in range(200):
+            await wire.append("s", user(), ask(f"q{number}"))
+            answers = [respond(f"q{number}", id=f"{number} by {client}") for client in range(2)]
+            outcomes = await asyncio.gather(
+                *(client.append("s", answer) for client, answer in zip(clients, answers, strict=True)),
+                return_exceptions=True,
+            )
+            won = [not isinstance(outcome, BaseException) for outcome in outcomes]
+            assert sum(won) == 1
+            assert taken_apart(outcomes[won.index(False)]).reason == "REQUEST_NOT_OPEN"
+            answered = [row for row in await wire.rows("s", after=3 * number) if kind(row) == "human_response"]
+            assert [row.id for row in answered] == [answers[won.index(True)].id]
+            # The winner's retry is its first answer; the loser's is refused again.
+            assert (await clients[won.index(True)].append("s", answers[won.index(True)])).sequences == [3 * number + 3]
+            assert (
+                await clients[won.index(False)].refused("s", answers[won.index(False)])
+            ).reason == "REQUEST_NOT_OPEN"
+    assert await open_requests(wire) == []
 
 
 async def test_rule_10_the_first_prompt_of_a_later_turn_retires_a_request(wire: Wire):
