@@ -15,7 +15,7 @@ from transcript_server.app import Serving
 from .markdown import Block, split
 from .tree import ROOT
 
-PAGES = ["README.md", "docs/clients/python.md", "docs/grpcurl.md"]
+PAGES = ["README.md", "docs/clients/python.md", "docs/grpcurl.md", "docs/two-faces.md"]
 
 SECONDS = 60
 
@@ -30,6 +30,13 @@ def blocks(page: str) -> list[Block]:
     left_out = ("make ",) if HAS_GRPCURL else ("make ", "grpcurl ")
     found = [block for block in split(ROOT / page)[1] if block.language in {"python", "sh"}]
     return [block for block in found if block.not_run is None and not block.text.startswith(left_out)]
+
+
+def output_of(page: str, block: Block) -> str | None:
+    """What a page says that a block prints: a block of text right below it."""
+    all_blocks = split(ROOT / page)[1]
+    following = all_blocks[all_blocks.index(block) + 1 :][:1]
+    return next((shown.text for shown in following if shown.language == "text"), None)
 
 
 async def run(block: Block, home: Path, address: str) -> tuple[int, str]:
@@ -64,10 +71,15 @@ async def run(block: Block, home: Path, address: str) -> tuple[int, str]:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("page", PAGES)
 async def test_the_examples_of_a_page_run(page: str, server: Serving, tmp_path: Path) -> None:
-    """Each block ends well, in the page's order against one server: a later one may use what an earlier one made."""
+    """Each block ends well, in the page's order against one server: a later one may use what an earlier one made.
+
+    What the page says that it prints, it prints.
+    """
     if page == "docs/grpcurl.md" and not HAS_GRPCURL:
         pytest.skip("grpcurl is not packaged for this kind of machine")
     for block in blocks(page):
         code, output = await run(block, tmp_path, server.address)
 
         assert code == 0, f"{page}:{block.line} ended with {code}\n{output}"
+        if (expected := output_of(page, block)) is not None:
+            assert output.rstrip().splitlines() == expected.splitlines(), f"{page}:{block.line}"
