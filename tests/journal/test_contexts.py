@@ -12,7 +12,7 @@ from transcript.v1.event_pb2 import Event
 from transcript_server.journal.journal import Face
 from transcript_server.rules.errors import Refusal
 
-from .callers import BUDGET, Caller, refusal_of
+from .callers import BUDGET, Caller, events_of, refusal_of
 
 LARGE = 100_000
 
@@ -96,6 +96,17 @@ async def test_rule_24_a_long_surface_is_right_as_of_every_row(caller: Caller) -
     assert standing[-1] == numbers(surface.fold(await caller.rows())), "the fold is the one that other tests trust"
     for at in range(1, len(standing)):
         assert numbers(await caller.context(as_of=at)) == standing[at], at
+
+
+async def test_rule_24_a_surface_is_of_one_moment_however_slowly_it_is_read(talk: Caller) -> None:
+    """What lands between its parts is not in it, and takes nothing off it."""
+    context = await talk.journal.context(
+        talk.who, "s", Face.JOURNAL, as_of=None, exclude_running_prompt=False, budget=1
+    )
+    await talk.append("s", checkpoint(1, 9), reply())
+    rows = events_of(context.rows) + await talk.spans(context.place, context.rows.rest)
+    assert (context.latest, numbers(rows)) == (12, [1, 2, 10, 4, 11, 9, 12])
+    assert numbers(await talk.context()) == [13, 12, 14]
 
 
 async def test_a_surface_of_a_session_that_is_gone_midway_ends_in_a_refusal(talk: Caller) -> None:
