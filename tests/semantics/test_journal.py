@@ -217,6 +217,9 @@ async def test_rule_4_an_id_twice_in_a_batch_counts_as_two_appends(wire: Wire):
     await wire.create("s")
     assert (await wire.append("s", user(id="u"), user(id="u"), reply())).sequences == [1, 1, 2]
     assert (await wire.refused("s", status(id="x"), reply(id="x"))).reason == "EVENT_ID_REUSED"
+    # The first of the two is not recorded yet: what is expected is looked at before them.
+    failure = await wire.refused("s", status(id="x"), reply(id="x"), expected_latest_sequence=9)
+    assert failure.reason == "SEQUENCE_MISMATCH"
     answer = await wire.append("s", begin(), note(id="n"), end(), note(id="n"))
     assert (answer.sequences, answer.latest_sequence) == ([3, 5, 4, 5], 5)
 

@@ -63,6 +63,7 @@ class Append:
         if fresh:
             if expected is not None and expected != self._head.tip:
                 raise _mismatch(expected, self._head.tip)
+            fresh = self._once(drafts, fresh)
             self._complete([drafts[index].event for index in fresh])
             planned = self._carry_out([(index, drafts[index].event) for index in fresh], drafts, expired, as_recorded)
             landed = {landing.origin: landing.sequence for landing in planned.landings}
@@ -93,30 +94,36 @@ class Append:
         Raises:
             Refusal: EVENT_ID_REUSED if an id was used for other content.
         """
-        fresh: dict[str, Draft] = {}
-        indexes = []
+        fresh = []
         for index, draft in enumerate(drafts):
             event_id = draft.event.id
-            if event_id in fresh:
-                first = fresh[event_id]
-                same = first.digest == draft.digest and _same_time(draft.event, first.event, self._now_us)
-            elif draft.named and (found := self._find_id(event_id)) is not None:
-                digest, sequence = found
-                same = digest == draft.digest and (
-                    not draft.event.HasField("time") or draft.event.time == self._recorded(event_id, sequence).time
-                )
-            else:
-                if draft.named:
-                    fresh[event_id] = draft
-                indexes.append(index)
+            found = self._find_id(event_id) if draft.named else None
+            if found is None:
+                fresh.append(index)
                 continue
-            if not same:
-                raise Refusal(
-                    error_reason_pb2.ERROR_REASON_EVENT_ID_REUSED,
-                    f"event id {event_id} was used for other content; give the new row an id of its own",
-                    {"event_id": event_id},
-                )
-        return indexes
+            digest, sequence = found
+            if digest != draft.digest or (
+                draft.event.HasField("time") and draft.event.time != self._recorded(event_id, sequence).time
+            ):
+                raise _id_reused(event_id)
+        return fresh
+
+    def _once(self, drafts: Sequence[Draft], fresh: Sequence[int]) -> list[int]:
+        """Of rows that are not recorded yet, those that are not the same as an earlier one (part of step (c)).
+
+        Raises:
+            Refusal: EVENT_ID_REUSED if two with one id have other content.
+        """
+        first_uses: dict[str, Draft] = {}
+        once = []
+        for index in fresh:
+            draft = drafts[index]
+            use = first_uses.setdefault(draft.event.id, draft) if draft.named else draft
+            if use is draft:
+                once.append(index)
+            elif use.digest != draft.digest or not _same_time(draft.event, use.event, self._now_us):
+                raise _id_reused(draft.event.id)
+        return once
 
     def _complete(self, events: Sequence[Event]) -> None:
         """Gives rows what their writer left out: an id, a time."""
@@ -278,6 +285,14 @@ def _digest(drafts: Sequence[Draft], origin: int | None) -> bytes:
 def _same_time(event: Event, first: Event, now_us: int) -> bool:
     """Rule 3's clause on `time`, for two rows of one append."""
     return not event.HasField("time") or event.time == (first.time if first.HasField("time") else timestamp(now_us))
+
+
+def _id_reused(event_id: str) -> Refusal:
+    return Refusal(
+        error_reason_pb2.ERROR_REASON_EVENT_ID_REUSED,
+        f"event id {event_id} was used for other content; give the new row an id of its own",
+        {"event_id": event_id},
+    )
 
 
 def _mismatch(expected: int, latest: int) -> Refusal:
