@@ -5,7 +5,9 @@ from __future__ import annotations
 import click
 
 from transcript_terminal.commands.completion import completion
+from transcript_terminal.commands.context import context, diff_context
 from transcript_terminal.commands.demo import demo
+from transcript_terminal.commands.export import export
 from transcript_terminal.commands.import_logs import import_logs
 from transcript_terminal.commands.serve import serve
 from transcript_terminal.commands.sessions import sections, sessions
@@ -24,5 +26,21 @@ def cli() -> None:
     """
 
 
-for command in (serve, demo, import_logs, sessions, show, tail, sections, mark, note, fork, delete, completion):
+for command in (
+    serve,
+    demo,
+    import_logs,
+    export,
+    sessions,
+    show,
+    tail,
+    sections,
+    context,
+    diff_context,
+    mark,
+    note,
+    fork,
+    delete,
+    completion,
+):
     cli.add_command(command)

@@ -1,4 +1,4 @@
-"""`transcript import`: other programs' logs."""
+"""`transcript import`: other programs' logs, and journals that were exported."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ from transcript_terminal.outline.amounts import count
 from transcript_terminal.output import Output
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
     from transcript import Client
-    from transcript_importers import FileReport
+    from transcript_importers import FileReport, Progress
 
 
 @click.group("import")
 def import_logs() -> None:
-    """Bring in the logs that other programs wrote. Bringing one in again adds only what is new."""
+    """Bring in logs of other programs, or exported journals. Bringing one in again adds only what is new."""
 
 
 @import_logs.command("claude-code")
@@ -39,12 +41,48 @@ def claude_code(paths: tuple[Path, ...], as_json: bool, server: str) -> None:
     """
     from transcript_importers import import_claude_code
 
+    def reports(client: Client, progress: Callable[[Progress], None]) -> AsyncGenerator[FileReport, None]:
+        return import_claude_code(client, paths, progress=progress)
+
+    _bring_in(reports, server, as_json=as_json)
+
+
+@import_logs.command("jsonl")
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(exists=True, path_type=Path))
+@click.option("--session", default="", metavar="ID", help="The session to make; by default the one that was exported.")
+@json_option
+@server_option
+def jsonl(files: tuple[Path, ...], session: str, as_json: bool, server: str) -> None:
+    """Bring in what `transcript export --format jsonl` wrote: the same rows, under the same numbers.
+
+    A file without a header is brought in as the session that it is named after. A session that has
+    rows already is compared with the file first, and gets those that come after. Ends with 1 if any
+    file failed. With --json every file is one object, as of `import claude-code`.
+    """
+    from transcript_importers import import_jsonl
+
+    if session and len(files) > 1:
+        raise click.UsageError("--session names one session: give one file with it")
+
+    def reports(client: Client, progress: Callable[[Progress], None]) -> AsyncGenerator[FileReport, None]:
+        return import_jsonl(client, files, session_id=session, progress=progress)
+
+    _bring_in(reports, server, as_json=as_json)
+
+
+def _bring_in(
+    reports_of: Callable[[Client, Callable[[Progress], None]], AsyncGenerator[FileReport, None]],
+    server: str,
+    *,
+    as_json: bool,
+) -> None:
+    """Import, say what became of each file, and end with 1 if any failed."""
     output = Output()
     bar = FileBar()
 
     async def work(client: Client) -> bool:
         failed = False
-        reports = import_claude_code(client, paths, progress=bar.show)
+        reports = reports_of(client, bar.show)
         async with aclosing(reports):
             async for report in reports:
                 failed = failed or bool(report.error)

@@ -27,6 +27,7 @@ class Carried:
     name: str
     uri: str
     size: int  # bytes; 0 where they are elsewhere or were left out
+    data: bytes = field(default=b"", repr=False)
 
 
 class Speaker(Enum):

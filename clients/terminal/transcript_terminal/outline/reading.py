@@ -39,7 +39,7 @@ def place(event: Event) -> dict[str, Any]:
 
 
 def carried(attachments: Sequence[event_pb2.Attachment]) -> tuple[Carried, ...]:
-    return tuple(Carried(one.media_type, one.name, one.uri, len(one.data)) for one in attachments)
+    return tuple(Carried(one.media_type, one.name, one.uri, len(one.data), one.data) for one in attachments)
 
 
 def read(event: Event) -> Block | None:

@@ -1,0 +1,123 @@
+"""Tool calls and results on the surface: between which rows of a journal an append may end (rule 26).
+
+A replacement must not take one of a call and its result off the surface while the other stays. The server judges that
+after a whole append, so rows that were appended together may have to be sent together. The journal does not say which
+they were; the surface does. What comes under a used id later is no half of what was taken.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from transcript_importers.surface import surfaces
+
+if TYPE_CHECKING:
+    from transcript.v1.event_pb2 import Event
+
+_Pair = tuple[str, bool]
+"""The id of a call, and whether the row is its result."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    sequence: int
+    call: str
+    is_result: bool
+
+
+class ToolPairs:
+    """The tool rows that stand on the surface of a journal, in the surface's order.
+
+    A row that is appended stands at its sequence, a replacement at the place of the first row that it replaces.
+    """
+
+    def __init__(self) -> None:
+        self._places: list[int] = []
+        self._rows: dict[int, _Standing] = {}
+        """What stands at each of the places."""
+        self._of_call: dict[str, set[_Standing]] = {}
+        self._moved: dict[int, int] = {}
+        """The places of replacements, by their sequence."""
+        self._taken: dict[str, int] = {}
+        """Calls that stood with their results when a replacement took one of the two: the last such replacement."""
+        self._parted: dict[str, int] = {}
+        """Those of them of which half stands now."""
+
+    def take(self, event: Event, sequence: int) -> int:
+        """Takes the journal's next row.
+
+        Returns:
+            The first row that an append may begin with if it is to end with this row.
+        """
+        match event.surface.WhichOneof("op"):
+            case "append":
+                self._join(event, sequence, sequence)
+            case "replace":
+                self._replace(event, sequence)
+            case None if surfaces(event):
+                self._join(event, sequence, sequence)
+        if event.HasField("context_reset"):
+            self._leave(0, len(self._places))
+        elif event.HasField("rewind"):
+            after = event.rewind.after_sequence
+            self._leave(bisect_right(self._places, self._place(after)) if after else 0, len(self._places))
+        return max(self._parted.values(), default=0) + 1
+
+    def begin(self, sequence: int) -> None:
+        """An append begins with this row: what replacements before it took is settled."""
+        for call in [call for call, at in self._taken.items() if at < sequence]:
+            del self._taken[call]
+            self._parted.pop(call, None)
+
+    def _join(self, event: Event, sequence: int, place: int) -> None:
+        pair = _pair(event)
+        if pair is None:
+            return
+        row = _Standing(sequence, *pair)
+        self._places.insert(bisect_left(self._places, place), place)
+        self._rows[place] = row
+        self._of_call.setdefault(row.call, set()).add(row)
+        self._judge(row.call)
+
+    def _replace(self, event: Event, sequence: int) -> None:
+        place = self._moved[sequence] = self._place(event.surface.replace.start_sequence)
+        first = bisect_left(self._places, place)
+        last = bisect_right(self._places, self._place(event.surface.replace.end_sequence))
+        for at in self._places[first:last]:
+            call = self._rows[at].call
+            if len({row.is_result for row in self._of_call[call]}) == 2:
+                self._taken[call] = sequence
+        self._leave(first, last)
+        self._join(event, sequence, place)
+
+    def _leave(self, first: int, last: int) -> None:
+        for place in self._places[first:last]:
+            row = self._rows.pop(place)
+            self._of_call[row.call].remove(row)
+            self._judge(row.call)
+            if not self._of_call[row.call]:
+                del self._of_call[row.call]
+        del self._places[first:last]
+
+    def _judge(self, call: str) -> None:
+        if call not in self._taken:
+            return
+        standing = self._of_call[call]
+        is_left = any(row.sequence < self._taken[call] for row in standing)
+        if is_left and len({row.is_result for row in standing}) == 1:
+            self._parted[call] = self._taken[call]
+        else:
+            self._parted.pop(call, None)
+
+    def _place(self, sequence: int) -> int:
+        return self._moved.get(sequence, sequence)
+
+
+def _pair(event: Event) -> _Pair | None:
+    if event.tool_call.call_id:
+        return event.tool_call.call_id, False
+    if event.tool_result.call_id:
+        return event.tool_result.call_id, True
+    return None

@@ -1,0 +1,1 @@
+"""Sessions as files: Markdown and a web page for people, JSON lines for programs. Written as it is read."""
