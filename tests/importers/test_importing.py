@@ -15,7 +15,7 @@ from transcript.v1.event_pb2 import Event
 from transcript.v1.session_pb2 import SESSION_KIND_INTERACTIVE, SESSION_KIND_SUBAGENT, Session
 from transcript_importers import FileReport, Progress, import_claude_code
 from transcript_importers.claude_code import read_log
-from transcript_importers.surface import fold, surfaces
+from transcript_importers.surface import surfaces
 
 from .logs import SESSION, calls, gave, kinds, reply, row, said, typed, write
 
@@ -34,9 +34,7 @@ async def journal(client: Client, session_id: str) -> list[Event]:
 
 async def surface(client: Client, session_id: str) -> list[str]:
     """The ids of the rows that the model is sent."""
-    stored = await journal(client, session_id)
-    ids = {event.sequence: event.id for event in stored}
-    return [ids[sequence] for sequence in fold(stored)]
+    return [event.id for event in (await client.read_context(session_id)).events]
 
 
 def compacted(number: int) -> list[dict]:

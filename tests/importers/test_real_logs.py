@@ -92,8 +92,9 @@ def test_no_tool_call_and_no_result_is_lost_or_doubled(shared_data: Path) -> Non
     """Whatever a log repeats."""
     for path in logs(shared_data):
         found = all_events(log(path))
+        as_given = [one.event for session in log(path).sessions for one in session.rows if not one.replaces]
         made = Counter(one.call_id for one in of_kind(found, "tool_call"))
-        given = Counter(one.call_id for one in of_kind(found, "tool_result"))
+        given = Counter(one.call_id for one in of_kind(as_given, "tool_result"))
 
         assert made == Counter(ids_of(path, "tool_use")), path.name
         assert given == Counter(ids_of(path, "tool_result")), path.name
@@ -161,12 +162,13 @@ def test_two_compactions_and_three_interrupts(shared_data: Path) -> None:
     assert contents.sessions[0].info.title.startswith("in /Users/dev/Work/entire/research/git-ai")
 
 
-def test_a_microcompaction_is_kept_as_it_is(shared_data: Path) -> None:
+def test_a_microcompaction_clears_the_results_that_it_names(shared_data: Path) -> None:
     """And a prompt that an old version absorbed without a reason steers."""
     contents = read(shared_data, "claude/entire-microcompact.jsonl")
-    foreign = of_kind(events(contents), "foreign_record")
+    records = [json.loads(one.json) for one in of_kind(events(contents), "foreign_record")]
+    (named,) = [one["microcompactMetadata"]["compactedToolIds"] for one in records if "microcompactMetadata" in one]
 
-    assert len([one for one in foreign if json.loads(one.json).get("subtype") == "microcompact_boundary"]) == 1
+    assert [one.event.tool_result.call_id for one in contents.sessions[0].rows if one.replaces] == named
     assert prompts(contents, STEERING) == ["note: auto strategy seems to work"]
     assert len(prompts(contents, HUMAN)) == 4
 
@@ -334,10 +336,12 @@ def test_a_limit_that_was_hit_is_an_error(shared_data: Path) -> None:
 
 
 def test_a_refused_tool_and_an_interrupt(shared_data: Path) -> None:
-    """The refusal is the tool's result, the interrupt the turn's end."""
+    """The refusal is the tool's result, the interrupt the turn's end, of which the model is told in words."""
     found = events(read(shared_data, "claude/happy-permission-aborted.jsonl"))
 
-    assert kinds(found) == ["user_message", "assistant_message", "tool_call", "tool_result", "turn_ended"]
+    assert kinds(found) == [
+        "user_message", "assistant_message", "tool_call", "tool_result", "system_message", "turn_ended",
+    ]  # fmt: skip
     assert (found[3].tool_result.is_error, found[3].tool_result.text) == (True, "Permission prompt was aborted.")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from google.protobuf.duration_pb2 import Duration
 
-from transcript.v1.event_pb2 import Attachment, Note, TurnEnded, UserMessage
+from transcript.v1.event_pb2 import Attachment, Note, SystemMessage, TurnEnded, UserMessage
 
 from .logs import calls, events, gave, kinds, of_kind, read, reply, row, said, typed
 
@@ -141,11 +141,12 @@ def test_shell_input_is_a_note(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["[Request interrupted by user]", "[Request interrupted by user for tool use]"])
 def test_an_interrupt_ends_the_turn(tmp_path: Path, text: str) -> None:
-    """It is no message of anybody."""
+    """It is no message of anybody; but the model reads its words."""
     found = events(read(tmp_path, typed("Go."), typed([said(text)])))
 
-    assert kinds(found) == ["user_message", "turn_ended"]
-    assert found[1].turn_ended == TurnEnded(outcome=TurnEnded.OUTCOME_INTERRUPTED)
+    assert kinds(found) == ["user_message", "system_message", "turn_ended"]
+    assert found[1].system_message == SystemMessage(text=text)
+    assert found[2].turn_ended == TurnEnded(outcome=TurnEnded.OUTCOME_INTERRUPTED)
 
 
 def test_a_turn_ends_once(tmp_path: Path) -> None:

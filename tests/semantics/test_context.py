@@ -117,7 +117,7 @@ def test_rule_31_a_forks_context_is_its_sources_up_to_the_row(world: World, past
         copy_id = (await wire.sessions.ForkSession(request)).session.id
         copy = Player(wire, copy_id, source.model.fork(through, source.session_id))
         copy.model.learn_rows(await wire.rows(copy_id))
-        copy.maker.count, copy.maker.sent = source.maker.count, source.maker.sent
+        copy.maker.count, copy.maker.sent = source.maker.count, list(source.maker.sent)
         for player in (copy, source):
             await player.play(future)
             await player.check_rows()

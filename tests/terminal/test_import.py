@@ -27,14 +27,14 @@ def folder(tmp_path: Path) -> Path:
 
 async def test_a_line_for_each_file_and_1_if_any_failed(command: Command, folder: Path) -> None:
     ran = await command("import", "claude-code", str(folder))
-    fine = f"{folder}/{LOG_ID}.jsonl: 28 rows added, 2 as foreign records → {LOG_ID}"
+    fine = f"{folder}/{LOG_ID}.jsonl: 29 rows added, 2 as foreign records → {LOG_ID}"
 
     assert ran.status == 1
     assert ran.lines[0] == fine
     assert ran.lines[1].startswith(f"{folder}/not-a-log.jsonl: failed: ")
     again = await command("import", "claude-code", f"{folder}/{LOG_ID}.jsonl")
     assert again.status == 0
-    assert again.stdout == f"{folder}/{LOG_ID}.jsonl: 0 rows added, 28 were there, 2 as foreign records → {LOG_ID}\n"
+    assert again.stdout == f"{folder}/{LOG_ID}.jsonl: 0 rows added, 29 were there, 2 as foreign records → {LOG_ID}\n"
     assert again.stderr == ""
 
 
@@ -43,7 +43,7 @@ async def test_one_foreign_record_is_told_as_one(command: Command, folder: Path)
     path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
     ran = await command("import", "claude-code", str(path))
 
-    assert ran.stdout == f"{path}: 27 rows added, 1 as a foreign record → {LOG_ID}\n"
+    assert ran.stdout == f"{path}: 28 rows added, 1 as a foreign record → {LOG_ID}\n"
 
 
 async def test_json_has_an_object_for_each_file(command: Command, folder: Path) -> None:
@@ -54,8 +54,8 @@ async def test_json_has_an_object_for_each_file(command: Command, folder: Path) 
         "file": f"{folder}/{LOG_ID}.jsonl",
         "session_id": LOG_ID,
         "lines": 26,
-        "rows": 28,
-        "added": 28,
+        "rows": 29,
+        "added": 29,
         "foreign": 2,
         "unreadable": 0,
     }
@@ -67,7 +67,7 @@ async def test_a_terminal_gets_a_bar_that_is_gone_at_the_end(command: Command, f
     ran = await (await command.on_terminal("import", "claude-code", str(folder), width=200)).end()
 
     assert ran.status == 1
-    assert "28 rows added" in bare(ran.stdout)
+    assert "29 rows added" in bare(ran.stdout)
     assert "\x1b[?25h" in ran.stdout, "the cursor is shown again"
 
 

@@ -1,7 +1,8 @@
 """Sends one session's rows, in order, and counts those that its journal did not have.
 
-A checkpoint names the range of the surface that it takes the place of by sequences, which only the server gives: so the
-rows before it are sent first, and their sequences, the same each time, are filled in.
+A row that replaces others names the range that it takes the place of by sequences, which only the server gives: so the
+rows before it are sent first, and their sequences, the same each time, are filled in. Replacements that follow each
+other are sent together, for the server judges an append as a whole.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING
 from transcript import BadSurfaceRange, EventIdReused, SequenceMismatch, SessionExists, SessionNotFound
 from transcript.v1.session_pb2 import Session
 from transcript_importers.fitting import ROW_LIMIT
-from transcript_importers.surface import fold, surfaces
+from transcript_importers.ranges import as_can_land, as_recorded
+from transcript_importers.surface import surfaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +46,8 @@ class SessionSender:
         self._id = info().id
         self._stored: Session | None = None
         self._tip = 0
-        self._waiting: list[Event] = []
+        self._waiting: list[Row] = []
+        """Either all replace others, or none does."""
         self._waiting_bytes = 0
         self._sequences: dict[str, int] = {}
         """Of the rows that may stand on the surface, by id."""
@@ -58,13 +61,9 @@ class SessionSender:
         """Takes the next row; it is sent with those after it, or by `finish`."""
         size = row.event.ByteSize()
         full = len(self._waiting) == ROWS_PER_APPEND or self._waiting_bytes + size > ROW_LIMIT
-        if self._waiting and (full or row.replaces):
+        if self._waiting and (full or bool(row.replaces) != bool(self._waiting[-1].replaces)):
             await self._flush()
-        if row.replaces:
-            first, last = row.replaces
-            await self._send_checkpoint(row.event, self._sequences[first], self._sequences[last])
-            return
-        self._waiting.append(row.event)
+        self._waiting.append(row)
         self._waiting_bytes += size
 
     async def finish(self) -> None:
@@ -82,7 +81,30 @@ class SessionSender:
             self._stored = await self._client.update_session(changed, ["title", "labels"])
 
     async def _flush(self) -> None:
-        events, self._waiting, self._waiting_bytes = self._waiting, [], 0
+        rows, self._waiting, self._waiting_bytes = self._waiting, [], 0
+        events = [row.event for row in rows]
+        for row in rows:
+            if row.replaces:
+                self._name_range(row.event, *row.replaces)
+        try:
+            await self._send(events)
+        # Somebody else wrote to this session too, so that a range was, or has to be, another one.
+        except EventIdReused:
+            if not rows[0].replaces:
+                raise
+            await self._send(await as_recorded(self._client, self._id, events))
+        except BadSurfaceRange:
+            await self._send(await as_can_land(self._client, self._id, events))
+
+    def _name_range(self, event: Event, first: str, last: str) -> None:
+        named = event.surface.replace
+        named.start_sequence, named.end_sequence = self._sequences[first], self._sequences[last]
+        # Until it has landed, and if it cannot, what it replaces stands for it.
+        self._sequences[event.id] = named.start_sequence
+
+    async def _send(self, events: list[Event]) -> None:
+        if not events:
+            return
         response = await self._append(events)
         for event, sequence in zip(events, response.sequences, strict=True):
             if surfaces(event):
@@ -105,29 +127,6 @@ class SessionSender:
         self.added += len({sequence for sequence in response.sequences if sequence > self._tip})
         self._tip = response.latest_sequence
         return response
-
-    async def _send_checkpoint(self, event: Event, start: int, end: int) -> None:
-        event.surface.replace.start_sequence, event.surface.replace.end_sequence = start, end
-        try:
-            response = await self._append([event])
-        except (BadSurfaceRange, EventIdReused):
-            # Somebody else wrote to this session too, so that the range was, or has to be, another one.
-            if not await self._take_range_from_journal(event):
-                raise
-            response = await self._append([event])
-        self._sequences[event.id] = response.sequences[0]
-
-    async def _take_range_from_journal(self, event: Event) -> bool:
-        """Gives a checkpoint the range that it has in the journal already, or all that stands on its surface now."""
-        rows = [row async for row in self._client.read_events(self._id, through_sequence=self._tip)]
-        recorded = next((row for row in rows if row.id == event.id), None)
-        if recorded is not None:
-            event.surface.CopyFrom(recorded.surface)
-            return True
-        standing = fold(rows)
-        if standing:
-            event.surface.replace.start_sequence, event.surface.replace.end_sequence = standing[0], standing[-1]
-        return bool(standing)
 
     async def _session(self) -> Session:
         """The session as the server has it; made if it has none."""

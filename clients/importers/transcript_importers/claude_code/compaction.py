@@ -35,8 +35,6 @@ class Compactions:
         self._surface = surface
         self._open: Entry | None = None
         self._open_id = ""
-        self.keep_from = ""
-        """The first entry whose rows the latest compaction leaves on the surface; empty if it leaves none."""
 
     def began(self, entry: Entry, stem: str) -> Iterator[Draft]:
         """A boundary row."""
@@ -55,14 +53,13 @@ class Compactions:
         metadata = mapping(self._open.value, "compactMetadata") if self._open else {}
         made, text = self._open_id, text_of(entry.message.get("content"))
         yield Draft("0", Event(compaction_summary=CompactionSummary(compaction_id=made, text=text)))
-        landed = bool(self._surface)
-        if landed:
-            self.keep_from = _first_kept(metadata)
+        taken = self._surface.all_before(_first_kept(metadata))
+        if taken:
             checkpoint = CompactionCheckpoint(compaction_id=made, text=text)
-            yield Draft("checkpoint", Event(compaction_checkpoint=checkpoint))
+            yield Draft("checkpoint", Event(compaction_checkpoint=checkpoint), taken)
         ended = CompactionEnded(
             compaction_id=made,
-            landed=landed,
+            landed=taken is not None,
             tokens_before=count(metadata, "preTokens"),
             tokens_after=count(metadata, "postTokens"),
         )

@@ -6,6 +6,7 @@
 | assistant rows                                       | see `replies`                                           |
 | queue-operation, attachment/queued_command           | see `steering`                                          |
 | system/compact_boundary, isCompactSummary            | see `compaction`                                        |
+| system/microcompact_boundary                         | see `clearing`                                          |
 | system/api_error, isApiErrorMessage                  | ErrorReport                                             |
 | system/turn_duration                                 | TurnEnded, COMPLETED; not after an interrupt            |
 | progress/agent_progress, calls that start an agent   | see `subagents`                                         |
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from transcript.v1.event_pb2 import Event, SessionForked, TurnEnded
 from transcript.v1.session_pb2 import SESSION_KIND_INTERACTIVE, SESSION_KIND_SUBAGENT
+from transcript_importers.claude_code.clearing import cleared
 from transcript_importers.claude_code.compaction import Compactions
 from transcript_importers.claude_code.details import Details
 from transcript_importers.claude_code.entry import Draft, foreign, text_of
@@ -109,6 +111,8 @@ class Conversation:
                 yield from self._replies.read(entry)
             case "system" if string(entry.value, "subtype") == "compact_boundary":
                 yield from self._compactions.began(entry, stem)
+            case "system" if string(entry.value, "subtype") == "microcompact_boundary":
+                yield from cleared(entry, self._surface)
             case "system":
                 yield self._system(entry)
             case "queue-operation":
@@ -155,7 +159,8 @@ class Conversation:
         self._details.heard(event, background=bool(self._parent))
         if event.HasField("turn_ended"):
             self._interrupted = event.turn_ended.outcome == TurnEnded.OUTCOME_INTERRUPTED
-        if event.HasField("compaction_checkpoint"):
-            return Row(event, self._surface.replace(event, self._compactions.keep_from))
-        self._surface.append(event)
-        return Row(event)
+        if draft.replaces:
+            self._surface.replace(event, *draft.replaces)
+        else:
+            self._surface.append(event)
+        return Row(event, draft.replaces)

@@ -65,6 +65,8 @@ class Draft:
     suffix: str
     """Tells the row from the entry's others; part of its id, so it must follow from the entry alone."""
     event: Event
+    replaces: tuple[str, str] | None = None
+    """As `Row.replaces`."""
 
 
 def blocks_of(content: object) -> list[JsonObject]:

@@ -8,7 +8,8 @@
 | `!` shell input and output, a `#` memory                    | Note: a person slipped it in beside the prompts  |
 | a local command (`/model`, `/exit` …) and its output,       | SystemMessage: the model sees it, and the        |
 | reminders, the editor's state, isMeta rows (skills …)       | transcript is not about it                       |
-| `[Request interrupted by user]`                             | TurnEnded, INTERRUPTED                           |
+| `[Request interrupted by user]`                             | SystemMessage, for the model sees it too, and    |
+|                                                             | TurnEnded, INTERRUPTED                           |
 """
 
 from __future__ import annotations

@@ -105,6 +105,7 @@ class Requests:
         match piece.nature:
             case Nature.INTERRUPT:
                 yield from self._delivered(prompt)
+                yield Draft(f"{suffix}.told", Event(system_message=SystemMessage(text=text)))
                 yield Draft(suffix, Event(turn_ended=TurnEnded(outcome=TurnEnded.OUTCOME_INTERRUPTED)))
             case Nature.TYPED:
                 prompt.add(suffix, text=text)
