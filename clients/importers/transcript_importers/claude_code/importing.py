@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from transcript import (
-    Aborted,
-    AlreadyExists,
-    FailedPrecondition,
-    Internal,
-    InvalidArgument,
-    NotFound,
-    OutOfRange,
-    TranscriptError,
-)
+from transcript import TranscriptError
 from transcript_importers.claude_code.files import log_files
 from transcript_importers.claude_code.log import Log
 from transcript_importers.claude_code.recognition import NotALog
+from transcript_importers.failures import told
 from transcript_importers.report import FileReport, Progress
 from transcript_importers.sending import SessionSender
 
@@ -29,8 +21,6 @@ if TYPE_CHECKING:
 
     Watcher = Callable[[Progress], None]
 
-_OF_THIS_FILE = (InvalidArgument, AlreadyExists, FailedPrecondition, Aborted, NotFound, OutOfRange, Internal)
-"""What the server may have against one file. With any other error the next file would fail just the same."""
 _ROWS_PER_PROGRESS = 200
 
 
@@ -60,12 +50,8 @@ class _FileImport:
             await self._import()
         except NotALog as refused:
             error = f"not a Claude Code log: {refused}"
-        except OSError as failed:
-            error = f"cannot be read: {failed.strerror or failed}"
-        except TranscriptError as failed:
-            if not isinstance(failed, _OF_THIS_FILE):
-                raise
-            error = str(failed)
+        except (OSError, TranscriptError) as failure:
+            error = told(failure)
         return self._report(error)
 
     async def _import(self) -> None:

@@ -7,20 +7,9 @@ from contextlib import aclosing
 from itertools import count
 from typing import TYPE_CHECKING
 
-from transcript import (
-    Aborted,
-    AlreadyExists,
-    FailedPrecondition,
-    Internal,
-    InvalidArgument,
-    NotFound,
-    OutOfRange,
-    SequenceMismatch,
-    SessionExists,
-    SessionNotFound,
-    TranscriptError,
-)
+from transcript import SequenceMismatch, SessionExists, SessionNotFound, TranscriptError
 from transcript.v1.session_pb2 import Session
+from transcript_importers.failures import OF_ONE_FILE, told
 from transcript_importers.jsonl.as_sent import as_sent, is_recorded_as
 from transcript_importers.jsonl.batches import Batches, Inseparable
 from transcript_importers.jsonl.row_file import Broken, RowFile
@@ -35,8 +24,6 @@ if TYPE_CHECKING:
 
     Watcher = Callable[[Progress], None]
 
-_OF_THIS_FILE = (InvalidArgument, AlreadyExists, FailedPrecondition, Aborted, NotFound, OutOfRange, Internal)
-"""What the server may have against one file. With any other error the next file would fail just the same."""
 _ROWS_PER_PROGRESS = 200
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _ELSEWHERE = "import the file as another session (--session ID), or delete this one first"
@@ -95,12 +82,8 @@ class FileImport:
                 "rows belong to it than an append takes, or the file was cut in the middle of it: export the session "
                 "with more rows, or with fewer"
             )
-        except OSError as failed:
-            error = f"cannot be read: {failed.strerror or failed}"
-        except TranscriptError as failed:
-            if not isinstance(failed, _OF_THIS_FILE):
-                raise
-            error = str(failed)
+        except (OSError, TranscriptError) as failure:
+            error = told(failure)
         return self._report(error)
 
     async def _import(self) -> None:
@@ -165,7 +148,7 @@ class FileImport:
             raise Refused(
                 f"somebody else wrote to the session {self._session_id} meanwhile; {_ELSEWHERE}"
             ) from mismatch
-        except _OF_THIS_FILE as failed:
+        except OF_ONE_FILE as failed:
             raise Refused(f"rows {first} to {last}: {failed}") from failed
         self._added += len(batch)
         self._tip = response.latest_sequence
