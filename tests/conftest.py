@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,6 +13,12 @@ from transcript import Client, connect
 from transcript_server.app import Config, Serving, serving
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+def pytest_configure() -> None:
+    """Has the programs that tests start take Ctrl-C, though these tests were begun in the background, where it is not."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
