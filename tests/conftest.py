@@ -16,7 +16,7 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
 def pytest_configure() -> None:
-    """Has the programs that tests start take Ctrl-C, though these tests were begun in the background, where it is not."""
+    """Has the programs that tests start take Ctrl-C, which a run that was begun in the background would ignore."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
