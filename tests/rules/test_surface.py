@@ -9,7 +9,7 @@ from semantics.rows import call, reply, result, user
 from semantics.world import THOROUGH, examples
 
 from transcript.v1.event_pb2 import Event
-from transcript_server.rules.surface import call_id, fork_node, parted, path
+from transcript_server.rules.surface import ToolRow, call_id, fork_node, paired, path
 
 SMALL = 200 if THOROUGH else 70
 
@@ -91,10 +91,20 @@ def test_rule_26_a_tools_rows_are_paired_by_the_calls_id(row: Event, pairing: tu
 
 
 @pytest.mark.parametrize(
-    ("pairs", "is_half"),
-    [([], False), ([True], True), ([False], True), ([True, True], True), ([False, True], False)],
-    ids=["none", "result", "call", "two results", "both"],
+    ("rows", "whole"),
+    [
+        ("", ""),
+        ("r", ""),
+        ("c", ""),
+        ("rr", ""),
+        ("cr", "12"),
+        ("rc", ""),
+        ("crc", "12"),
+        ("rcr", "23"),
+        ("ccrr", "1234"),
+    ],
 )
-def test_rule_26_half_of_a_pair_is_one_side_without_the_other(pairs: list[bool], is_half: bool) -> None:
-    """None of it is no half, and neither is all."""
-    assert parted(pairs) is is_half
+def test_rule_26_a_result_belongs_to_a_call_that_stands_before_it(rows: str, whole: str) -> None:
+    """c and r: calls and results under one id, in the surface's order; told are those that have their other half."""
+    standing = [ToolRow(10 * number, number, kind == "r") for number, kind in enumerate(rows, 1)]
+    assert paired(standing) == {int(number) for number in whole}

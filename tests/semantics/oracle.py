@@ -121,7 +121,7 @@ class Journal:
     def take(self, left: Sequence[Event], *, as_recorded: bool) -> list[Row]:
         """The rows one by one; what the surface lost is judged after the last."""
         taken: list[Row] = []
-        broken: dict[str, int] = {}
+        touched: set[int] = set()
         for index, event in enumerate(left):
             following = left[index + 1] if index + 1 < len(left) else None
             row = self.known(event)
@@ -132,11 +132,10 @@ class Journal:
                 if self.turns.running and facts(event).held and not replaces(event) and not as_recorded:
                     self.hold(row)
                 else:
-                    broken |= self.write(row)
+                    touched |= self.write(row)
             taken.append(row)
         standing = surface.fold(self.events())
-        halves = [row for row in standing if surface.call_id(row) in surface.halves(standing)]
-        if any(row.sequence < broken.get(surface.call_id(row), 0) for row in halves):
+        if touched & {row.sequence for row in standing} - surface.paired(standing):
             raise surface.bad_range(start_sequence=0, end_sequence=0)
         return taken
 
@@ -146,8 +145,8 @@ class Journal:
             raise Refused(grpc.StatusCode.RESOURCE_EXHAUSTED, "HELD_ROWS_FULL", {"limit": str(HELD_ROWS)})
         self.held.append(row)
 
-    def write(self, row: Row) -> dict[str, int]:
-        """Puts a row at the end, and what a turn's end lets go after it; says which tool pairs it broke, and where."""
+    def write(self, row: Row) -> set[int]:
+        """Puts a row at the end, and what a turn's end lets go after it; says which tool pairs it touched."""
         before = self.turns
         event = Event()
         event.CopyFrom(row.event)
@@ -158,14 +157,14 @@ class Journal:
         if kind(event) == "compaction_checkpoint":
             event.compaction_checkpoint.summary_sequence = self.summary_of(event.compaction_checkpoint.compaction_id)
         standing = surface.fold(self.events())
-        broken = surface.broken_pairs(standing, surface.apply(standing, event)) if replaces(event) else set()
+        touched = surface.touched_pairs(standing, surface.apply(standing, event)) if replaces(event) else set()
         surface.apply(standing, event)
         self.rows.append(replace(row, event=event))
         if kind(event) == "turn_ended" and before.running:
             held, self.held = self.held, []
             for each in held:
                 self.write(each)
-        return dict.fromkeys(broken, event.sequence)
+        return touched
 
     def check_response(self, request_id: str) -> None:
         """Rule 10: only a request that was made and not yet answered takes a response."""

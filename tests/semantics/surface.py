@@ -44,27 +44,24 @@ def fold(rows: Iterable[Event]) -> list[Event]:
     return surface
 
 
-def broken_pairs(before: Sequence[Event], after: Sequence[Event]) -> set[str]:
-    """Calls that stood with their result before a replacement, and of which it took one row off."""
+def touched_pairs(before: Sequence[Event], after: Sequence[Event]) -> set[int]:
+    """Rows of calls of which a replacement took a row off, and that had their other half before."""
     gone = {event.sequence for event in before} - {event.sequence for event in after}
-    whole = calls(before) & results(before)
     touched = {call_id(event) for event in before if event.sequence in gone}
-    return whole & touched
+    return {event.sequence for event in before if call_id(event) in touched} & paired(before)
 
 
-def halves(surface: Sequence[Event]) -> set[str]:
-    """Calls without a result, and results without a call."""
-    return calls(surface) ^ results(surface)
-
-
-def calls(surface: Iterable[Event]) -> set[str]:
-    """The ids of the tool calls on the surface."""
-    return {event.tool_call.call_id for event in surface if kind(event) == "tool_call"}
-
-
-def results(surface: Iterable[Event]) -> set[str]:
-    """The ids of the calls whose results are on the surface."""
-    return {event.tool_result.call_id for event in surface if kind(event) == "tool_result"}
+def paired(surface: Sequence[Event]) -> set[int]:
+    """The tool rows that have their other half: calls with a result behind them, results with a call before them."""
+    found = set()
+    for place, event in enumerate(surface):
+        others = surface[:place] if kind(event) == "tool_result" else surface[place + 1 :]
+        wanted = "tool_call" if kind(event) == "tool_result" else "tool_result"
+        if call_id(event) is not None and any(
+            kind(other) == wanted and call_id(other) == call_id(event) for other in others
+        ):
+            found.add(event.sequence)
+    return found
 
 
 def call_id(event: Event) -> str | None:

@@ -160,6 +160,7 @@ async def test_rule_26_a_call_under_a_used_id_is_no_half_of_the_pair_that_was_ta
     shortened = result("a", surface=replacing(6, 6))
     failure = await wire.refused("s", shortened, note(surface=replacing(5, 5)))
     assert failure.metadata == {"start_sequence": "5", "end_sequence": "5"}
+    assert (await wire.refused("s", note(surface=replacing(5, 5)), call("a"))).reason == "BAD_SURFACE_RANGE"
     await wire.append("s", note(surface=replacing(5, 6)), call("a"), result("a"))
     await wire.expect_surface("s", [4, 7, 8, 9])
 

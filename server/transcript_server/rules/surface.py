@@ -6,7 +6,8 @@ row that it replaces. Rows leave at a sequence: the surface as of any row follow
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from transcript.v1.event_pb2 import Event
 
@@ -20,9 +21,24 @@ def call_id(event: Event) -> tuple[str, bool] | None:
     return None
 
 
-def parted(pairs: Iterable[bool]) -> bool:
-    """Whether what stands of a call on the surface is half of it: a call without a result, or the reverse."""
-    return len(set(pairs)) == 1
+class ToolRow(NamedTuple):
+    """A row of a tool on the surface."""
+
+    position: int
+    key: int
+    is_result: bool
+
+
+def paired(standing: Sequence[ToolRow]) -> set[int]:
+    """The keys of one call's rows, of all that stand, that have their other half: a result behind, a call before.
+
+    A call may stand more than once, under a used id: one that comes behind a result is not that result's.
+    """
+    first_call = min((row.position for row in standing if not row.is_result), default=None)
+    last_result = max((row.position for row in standing if row.is_result), default=None)
+    if first_call is None or last_result is None:
+        return set()
+    return {row.key for row in standing if (first_call < row.position if row.is_result else row.position < last_result)}
 
 
 def fork_node(first: int, last: int) -> int:

@@ -2,7 +2,8 @@
 
 A replacement must not take one of a call and its result off the surface while the other stays. The server judges that
 after a whole append, so rows that were appended together may have to be sent together. The journal does not say which
-they were; the surface does. What comes under a used id later is no half of what was taken.
+they were; the surface does. A result belongs to a call that stands before it: a call that comes later under a used id
+is no half of what was taken.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ _Pair = tuple[str, bool]
 
 @dataclass(frozen=True, slots=True)
 class _Standing:
+    place: int
     sequence: int
     call: str
     is_result: bool
@@ -40,10 +42,10 @@ class ToolPairs:
         self._of_call: dict[str, set[_Standing]] = {}
         self._moved: dict[int, int] = {}
         """The places of replacements, by their sequence."""
-        self._taken: dict[str, int] = {}
-        """Calls that stood with their results when a replacement took one of the two: the last such replacement."""
+        self._touched: dict[str, dict[_Standing, int]] = {}
+        """By call, the rows that had their other half when a replacement took a row of that call; and it."""
         self._parted: dict[str, int] = {}
-        """Those of them of which half stands now."""
+        """Calls of which such a row stands without its other half now, with the last of those replacements."""
 
     def take(self, event: Event, sequence: int) -> int:
         """Takes the journal's next row.
@@ -67,15 +69,17 @@ class ToolPairs:
 
     def begin(self, sequence: int) -> None:
         """An append begins with this row: what replacements before it took is settled."""
-        for call in [call for call, at in self._taken.items() if at < sequence]:
-            del self._taken[call]
-            self._parted.pop(call, None)
+        for call, rows in [*self._touched.items()]:
+            self._touched[call] = {row: at for row, at in rows.items() if at >= sequence}
+            if not self._touched[call]:
+                del self._touched[call]
+            self._judge(call)
 
     def _join(self, event: Event, sequence: int, place: int) -> None:
         pair = _pair(event)
         if pair is None:
             return
-        row = _Standing(sequence, *pair)
+        row = _Standing(place, sequence, *pair)
         self._places.insert(bisect_left(self._places, place), place)
         self._rows[place] = row
         self._of_call.setdefault(row.call, set()).add(row)
@@ -87,8 +91,7 @@ class ToolPairs:
         last = bisect_right(self._places, self._place(event.surface.replace.end_sequence))
         for at in self._places[first:last]:
             call = self._rows[at].call
-            if len({row.is_result for row in self._of_call[call]}) == 2:
-                self._taken[call] = sequence
+            self._touched.setdefault(call, {}).update(dict.fromkeys(_paired(self._of_call[call]), sequence))
         self._leave(first, last)
         self._join(event, sequence, place)
 
@@ -102,17 +105,24 @@ class ToolPairs:
         del self._places[first:last]
 
     def _judge(self, call: str) -> None:
-        if call not in self._taken:
-            return
-        standing = self._of_call[call]
-        is_left = any(row.sequence < self._taken[call] for row in standing)
-        if is_left and len({row.is_result for row in standing}) == 1:
-            self._parted[call] = self._taken[call]
+        standing = self._of_call.get(call, set())
+        left = (self._touched.get(call, {}).keys() & standing) - _paired(standing)
+        if left:
+            self._parted[call] = max(self._touched[call][row] for row in left)
         else:
             self._parted.pop(call, None)
 
     def _place(self, sequence: int) -> int:
         return self._moved.get(sequence, sequence)
+
+
+def _paired(standing: set[_Standing]) -> set[_Standing]:
+    """The rows of one call that have their other half: a result behind, a call before."""
+    first_call = min((row.place for row in standing if not row.is_result), default=None)
+    last_result = max((row.place for row in standing if row.is_result), default=None)
+    if first_call is None or last_result is None:
+        return set()
+    return {row for row in standing if (first_call < row.place if row.is_result else row.place < last_result)}
 
 
 def _pair(event: Event) -> _Pair | None:

@@ -10,12 +10,12 @@ from transcript.v1.event_pb2 import Event
 from transcript_server.journal.sqlite.heads import LAST_SEQUENCE
 from transcript_server.journal.sqlite.queries import each, first
 from transcript_server.rules.errors import bad_surface_range
-from transcript_server.rules.surface import call_id, fork_node, parted
+from transcript_server.rules.surface import ToolRow, call_id, fork_node, paired
 
 STANDING: Final = """
 SELECT key, call_id FROM surface INDEXED BY standing WHERE pos >= ? AND pos <= ? AND left_at IS NULL"""
 STANDING_OF_CALL: Final = """
-SELECT key, is_result FROM surface INDEXED BY standing_calls
+SELECT pos, key, is_result FROM surface INDEXED BY standing_calls
 WHERE call_id = ? AND key > ? AND key <= ? AND left_at IS NULL"""
 
 
@@ -31,9 +31,8 @@ class SurfaceChanges:
         self._connection = connection
         self._base = base
         self._emptied: int | None = None
-        self._touched: dict[str, tuple[int, int, int]] = {}
-        """Calls that stood with their results when a replacement took one of the two: the last such one's range and
-        sequence."""
+        self._touched: dict[str, dict[int, tuple[int, int]]] = {}
+        """By call, the rows that had their other half when a replacement took a row of that call, with its range."""
 
     def take(self, event: Event, sequence: int) -> None:
         """Changes the surface as a landing row says.
@@ -57,11 +56,10 @@ class SurfaceChanges:
         Raises:
             Refusal: BAD_SURFACE_RANGE with the range of that replacement.
         """
-        for call, (start, end, sequence) in self._touched.items():
+        for call, touched in self._touched.items():
             standing = self._standing_of_call(call)
-            # What came under a used id since is no half of what was taken.
-            is_left = any(key < self._base | sequence for key, _ in standing)
-            if is_left and parted(is_result for _, is_result in standing):
+            for key in touched.keys() & {row.key for row in standing} - paired(standing):
+                start, end = touched[key]
                 raise bad_surface_range(
                     f"replacing rows {start} to {end} parts the tool call {call} from its result; take both, or none",
                     start_sequence=start,
@@ -91,8 +89,9 @@ class SurfaceChanges:
             )
         leaving = [*each(self._connection, STANDING, (first, last))]
         for _, call in leaving:
-            if call is not None and len({is_result for _, is_result in self._standing_of_call(call)}) == 2:
-                self._touched[call] = start, end, sequence
+            if call is not None:
+                whole = paired(self._standing_of_call(call))
+                self._touched.setdefault(call, {}).update(dict.fromkeys(whole, (start, end)))
         self._leave([key for key, _ in leaving], sequence)
         self._join(event, sequence, first)
 
@@ -125,10 +124,9 @@ class SurfaceChanges:
         row = first(self._connection, "SELECT pos FROM surface WHERE key = ? AND left_at IS NULL", (key,))
         return None if row is None else row[0]
 
-    def _standing_of_call(self, call: str) -> list[tuple[int, bool]]:
-        """What stands of a call: keys, and whether each is the result."""
+    def _standing_of_call(self, call: str) -> list[ToolRow]:
         rows = each(self._connection, STANDING_OF_CALL, (call, self._floor(), self._base | LAST_SEQUENCE))
-        return [(key, bool(is_result)) for key, is_result in rows]
+        return [ToolRow(position, key, bool(is_result)) for position, key, is_result in rows]
 
     def _floor(self) -> int:
         """Key of the last row that emptied the surface; the session's base if none did."""
