@@ -36,7 +36,7 @@ class Command:
     """Runs `transcript`, against one server unless told otherwise."""
 
     def __init__(self, home: Path, server: str = "") -> None:
-        self._environment = {
+        self.environment = {
             "HOME": str(home),
             "PATH": os.environ["PATH"],
             "LANG": "C.UTF-8",
@@ -50,7 +50,7 @@ class Command:
         process = await asyncio.create_subprocess_exec(
             EXECUTABLE,
             *arguments,
-            env=self._environment | environment,
+            env=self.environment | environment,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -64,7 +64,7 @@ class Command:
         process = await asyncio.create_subprocess_exec(
             EXECUTABLE,
             *arguments,
-            env=self._environment,
+            env=self.environment,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -78,7 +78,7 @@ class Command:
         process = await asyncio.create_subprocess_exec(
             EXECUTABLE,
             *arguments,
-            env=self._environment | environment,
+            env=self.environment | environment,
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,

@@ -132,8 +132,8 @@ async def test_an_empty_context_says_so(command: Command, session: str, client: 
 async def test_a_row_that_is_not_there_yet_is_said(command: Command, session: str) -> None:
     ran = await command("context", session, "--at", "14")
 
-    assert (ran.status, ran.stdout) == (1, "")
-    assert "the journal ends at 13" in ran.stderr
+    assert (ran.status, ran.stdout) == (2, "")
+    assert "its last row is 13; name a row that exists" in ran.stderr
     assert "(docs/errors.md#sequence-ahead)" in ran.stderr
     assert (await command("context", session, "--at", "0")).status == 2
 

@@ -14,12 +14,11 @@ from semantics.rows import APPEND, checkpoint, replacing, reply, reset, rewind, 
 from semantics.surface import apply, fold
 from semantics.world import examples
 
-from transcript import Client, Context
+from transcript import Client
 from transcript.v1.event_pb2 import Event, ToolCall, ToolResult, UserMessage
-from transcript.v1.session_pb2 import Session
-from transcript_terminal.commands.context import of_journal
 from transcript_terminal.comparing import Change, Run, compare
 from transcript_terminal.complaints import Complaint
+from transcript_terminal.resolving import check_journal
 
 from .command import Command, bare
 
@@ -282,8 +281,8 @@ async def test_rows_that_are_not_there_or_in_the_wrong_order_are_said(command: C
     backwards = await command("diff-context", session, "8", "5")
 
     for ran in (ahead, first_ahead):
-        assert (ran.status, ran.stdout) == (1, "")
-        assert "the journal ends at 15" in ran.stderr
+        assert (ran.status, ran.stdout) == (2, "")
+        assert "its last row is 15; name a row that exists" in ran.stderr
         assert "(docs/errors.md#sequence-ahead)" in ran.stderr
     assert (backwards.status, backwards.stdout) == (2, "")
     assert "row 8 comes after row 5: give the earlier one first" in backwards.stderr
@@ -297,8 +296,8 @@ async def test_two_journals_are_never_compared(client: Client) -> None:
     context = await client.read_context("anew")
 
     with pytest.raises(Complaint, match=r"anew has another journal now; open the session anew .*#journal-changed"):
-        of_journal(found, context)
-    assert of_journal(Session(journal_id="j"), Context([], 0, "j")).journal_id == "j"
+        check_journal(found, context.journal_id)
+    check_journal(found, found.journal_id)
 
 
 async def test_on_a_terminal_each_change_has_its_colour_and_fits_the_width(

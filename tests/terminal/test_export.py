@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 from pathlib import Path
 
@@ -257,14 +258,40 @@ async def test_a_broken_line_is_told_with_what_to_do(command: Command, walk: str
 
 
 async def test_the_format_follows_the_files_name(command: Command, walk: str, tmp_path: Path) -> None:
-    begins = {"a.md": "# Walk", "b.html": "<!DOCTYPE html>", "c.JSONL": '{"session"', "d.txt": "# Walk"}
+    begins = {"a.md": "# Walk", "b.html": "<!DOCTYPE html>", "c.JSONL": '{"session"', "d": "# Walk"}
     for name, begin in begins.items():
         ran = await command("export", walk, "--output", str(tmp_path / name))
         assert (ran.status, ran.stdout) == (0, "")
         assert (tmp_path / name).read_text().startswith(begin)
     assert (await command("export", walk, "--format", "html", "-o", str(tmp_path / "a.md"))).status == 0
     assert (tmp_path / "a.md").read_text().startswith("<!DOCTYPE html>")
-    assert not any((tmp_path / f"{name}.part").exists() for name in begins)
+    assert not [name for name in os.listdir(tmp_path) if name.endswith(".part")], "no part of a file is left"
+    unknown = await command("export", walk, "-o", str(tmp_path / "walk.pdf"))
+    assert (unknown.status, unknown.stdout) == (2, "")
+    assert ".pdf is no format that is known: name one with --format" in unknown.stderr
+    assert (await command("export", walk, "-o", "-")).stdout.startswith("# Walk")
+
+
+async def test_what_lies_beside_the_file_is_left_alone(command: Command, walk: str, tmp_path: Path) -> None:
+    beside = tmp_path / "walk.md.part"
+    beside.write_text("precious")
+
+    assert (await command("export", walk, "-o", str(tmp_path / "walk.md"))).status == 0
+    assert beside.read_text() == "precious"
+
+
+async def test_a_full_disk_behind_stdout_is_a_complaint(command: Command, walk: str) -> None:
+    full = os.open("/dev/full", os.O_WRONLY)
+    process = await asyncio.create_subprocess_exec(
+        EXECUTABLE, "export", walk, env=command.environment, stdout=full, stderr=asyncio.subprocess.PIPE
+    )
+    os.close(full)
+    _, stderr = await process.communicate()
+
+    assert process.returncode == 1
+    assert stderr.decode() == (
+        "transcript: the output cannot be written: No space left on device; make room, or write elsewhere\n"
+    )
 
 
 async def test_a_file_that_cannot_be_written_is_a_complaint(command: Command, walk: str, tmp_path: Path) -> None:
@@ -282,7 +309,7 @@ async def test_a_reader_that_leaves_ends_it_without_a_word(command: Command, wal
     for form in ("md", "html", "jsonl"):
         process = await asyncio.create_subprocess_exec(
             EXECUTABLE, "export", walk, "--format", form,
-            env=command._environment, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            env=command.environment, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
         assert process.stdout
         process.stdout._transport.close()

@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
@@ -17,9 +18,21 @@ from markdown_it import MarkdownIt
 from semantics.world import THOROUGH, examples
 
 from transcript import Client
-from transcript.v1.event_pb2 import Attachment, Event, ReplaceOp, Surface, ToolCall, ToolResult, UserMessage
+from transcript.v1.event_pb2 import (
+    Attachment,
+    Event,
+    ReplaceOp,
+    Rewind,
+    Status,
+    Surface,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
 from transcript_terminal.exporting.quoting import fenced, heading, inline, quoted
 from transcript_terminal.exporting.rendering import rendered
+from transcript_terminal.exporting.web_page import _linked
+from transcript_terminal.outline.reading import read
 
 from .command import Command
 
@@ -220,12 +233,36 @@ def test_quoted_markdown_stays_in_its_quote(text: str) -> None:
     """For a reader that takes HTML for HTML, with tables or without: one quote, no tag, no image, whatever is in it."""
     strict = MarkdownIt("commonmark", {"html": True})
     for reader in (strict, MarkdownIt("commonmark", {"html": True}).enable("table")):
-        tokens = reader.parse(f"{quoted(text)}\n\nafter\n")
+        definitions: dict[str, Any] = {}
+        tokens = reader.parse(f"{quoted(text)}\n\nafter\n", definitions)
+        assert not definitions.get("references"), "they would hold for what others say"
         outermost = [token.type for token in tokens if token.level == 0]
 
         assert outermost == ["blockquote_open", "blockquote_close", "paragraph_open", "paragraph_close"]
         assert tokens[-2].content == "after"
         assert {one.type for one in all_tokens(tokens)} & {"html_block", "html_inline", "image"} == set()
+
+
+@pytest.mark.parametrize(
+    "definition", ["[a]: http://evil.example/x", "> [a]:\n  /x", "- [a]: <x> 'title'", "[a\nb]: /x"]
+)
+def test_one_message_defines_nothing_for_another(definition: str) -> None:
+    """A link's address, by whatever name; what was said is still there to read."""
+    html = MarkdownIt("commonmark").render(f"{quoted('See [a] and [a b].')}\n\n{quoted(definition)}\n")
+
+    assert "<a " not in html
+    assert "]:" in html
+
+
+def test_a_line_links_the_row_that_it_cites_and_no_number_of_others() -> None:
+    """A pull request's number in somebody's status is no row."""
+    status = read(Event(sequence=3, status=Status(text="see PR #2 and #77")))
+    rewound = read(Event(sequence=5, rewind=Rewind(after_sequence=2, reason="as in #4")))
+
+    assert _linked(status) == "see PR #2 and #77"
+    assert _linked(rewound) == (
+        'the conversation went back to <a href="#2">#2</a>; what came after it no longer counts: as in #4'
+    )
 
 
 @patient

@@ -21,7 +21,7 @@ async def as_recorded(client: Client, session_id: str, events: Sequence[Event]) 
 
 
 async def _recorded(client: Client, session_id: str, event: Event) -> Event | None:
-    """The row with a replacement's id. It lies after the rows that it replaces, and close: nothing before is read."""
+    """The row with a replacement's id. It lies after the rows that it replaces: nothing before them is read."""
     named = event.surface.replace
     after = max(named.start_sequence, named.end_sequence)
     async with aclosing(client.read_events(session_id, after_sequence=after)) as rows:
@@ -45,6 +45,7 @@ async def as_can_land(client: Client, session_id: str, events: Sequence[Event]) 
             if standing:
                 named.start_sequence, named.end_sequence = standing[0], standing[-1]
             landing.append(event)
+            standing = []  # what follows in this list names rows that this one takes
         elif named.start_sequence in standing:
             landing.append(event)
     return landing

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 NEEDED = frozenset({"click", "rich"})
 
 
@@ -22,4 +24,13 @@ def main() -> None:
             "install it: pip install 'transcript[terminal]'\n"
         )
         sys.exit(1)
-    cli(prog_name="transcript")
+    try:
+        cli(prog_name="transcript")
+    except OSError as failed:
+        if failed.errno not in _NO_ROOM:
+            raise
+        said = f"the output cannot be written: {failed.strerror}; make room, or write elsewhere"
+        sys.stderr.write(f"transcript: {said}\n")
+        # What is left in the buffer would fail again at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

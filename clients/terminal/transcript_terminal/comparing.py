@@ -1,7 +1,7 @@
 """What entered the model's context and what left it between two moments. Pure: rows in, runs of rows out.
 
 A row keeps its place among those that stay, and one that left never comes back: so two surfaces of one
-journal are compared by merging them, without a guess at what became what.
+journal are compared by merging them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def compare(before: Sequence[Event], after: Sequence[Event]) -> list[Run]:
     """How the surface *before* became the surface *after*, an earlier and a later one of the same journal.
 
     The runs without those that entered are *before*, those without the ones that left are *after*. Where a
-    replacement entered, the rows whose place it took stand right before it, as far as they stood in *before*.
+    replacement entered, what left up to the end of the range that it names stands right before it; if that end came
+    and went in between, all that left there does, though some of it may have left otherwise.
     """
     stays = {row.sequence for row in before} & {row.sequence for row in after}
     changes = _merged(before, after, stays)

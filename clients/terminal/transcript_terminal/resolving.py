@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from transcript import SessionNotFound
 from transcript.v1.session_pb2 import SessionKind
-from transcript_terminal.complaints import Misuse
+from transcript_terminal.complaints import ADVICE, Complaint, Misuse, entry_of
 
 if TYPE_CHECKING:
     from transcript import Client
@@ -37,6 +37,23 @@ async def resolve(client: Client, argument: str) -> Session:
         except SessionNotFound:
             pass
     return await _by_title_or_part(client, argument)
+
+
+def check_row(session: Session, sequence: int) -> None:
+    """A row that is named on the command line has to be there: else a Misuse."""
+    if sequence > session.latest_sequence:
+        raise Misuse(
+            f"no row {sequence} in {session.id}: its last row is {session.latest_sequence}",
+            do="name a row that exists",
+            entry="sequence-ahead",
+        )
+
+
+def check_journal(session: Session, journal_id: str) -> None:
+    """What was read has to be of the journal that the session had when it was found: else a Complaint."""
+    if journal_id != session.journal_id:
+        reason = "JOURNAL_CHANGED"
+        raise Complaint(f"{session.id} has another journal now", do=ADVICE[reason], entry=entry_of(reason))
 
 
 async def _by_title_or_part(client: Client, argument: str) -> Session:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from transcript.v1.transcript_service_pb2 import PageInfo, View
 from transcript_terminal.complaints import Misuse
+from transcript_terminal.resolving import check_row
 
 if TYPE_CHECKING:
     from transcript import Client, Page
@@ -54,13 +55,7 @@ class Reader:
 
     async def around(self, sequence: int) -> AsyncIterator[Part]:
         """A page with the row in the middle."""
-        if sequence > self.session.latest_sequence:
-            tip = self.session.latest_sequence
-            raise Misuse(
-                f"no row {sequence} in {self.session.id}: its last row is {tip}",
-                do="name a row that exists",
-                entry="sequence-ahead",
-            )
+        check_row(self.session, sequence)
         half = max(1, (self.page_size or (40 if self.view == View.VIEW_COMPACT else 100)) // 2)
         before = await self._page(page_size=half, before_sequence=sequence, expand_sections=self.expand)
         after = await self._page(

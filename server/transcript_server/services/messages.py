@@ -17,8 +17,8 @@ ROWS_BUDGET: Final = MESSAGE_BYTES - 64
 WATCH_BUDGET: Final = 48 * KIB
 """The same for a watch. One that stalls holds the message being sent and the rows that it was made of, the rows
 read ahead, and live text that waits: together less than a whole message may have."""
-SPANS_AT_ONCE: Final = 4096
-"""Spans that are asked for at once: as many rows of the least size as a message may have."""
+SPANS_AT_ONCE: Final = 6144
+"""Spans that are asked for at once: enough to fill a message with rows of the least size, some 40 bytes."""
 
 _PAGE: Final = ReadPageResponse.DESCRIPTOR.fields_by_name["page"].number
 _EVENTS: Final = ReadPageResponse.DESCRIPTOR.fields_by_name["events"].number

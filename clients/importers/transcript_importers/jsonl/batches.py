@@ -23,7 +23,7 @@ class Inseparable(Exception):  # noqa: N818 - says what the rows are
     """Rows that can only be appended together, and cannot."""
 
     def __init__(self, first: int, last: int) -> None:
-        super().__init__(f"rows {first} to {last}")
+        super().__init__(f"rows {first} to {last}" if first != last else f"row {first}")
         self.first = first
         self.last = last
 

@@ -116,7 +116,11 @@ class FileImport:
         known = header or Session()
         self._session_id = self._session_id or known.id or self._path.stem
         if not _ID.fullmatch(self._session_id):
-            raise Refused("the file has no header, and its name is no session's id; name the session: --session ID")
+            named = "the header's id" if known.id and known.id == self._session_id else "the file's name"
+            raise Refused(
+                f"{named}, {self._session_id[:140]!r}, is no session's id (1 to 128 of A-Z a-z 0-9 . _ -, the first a "
+                "letter or digit); name the session: --session ID"
+            )
         try:
             session = await self._client.get_session(self._session_id)
         except SessionNotFound:

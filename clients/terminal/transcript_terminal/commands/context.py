@@ -15,12 +15,11 @@ from transcript_terminal import surface_wording
 from transcript_terminal.calling import call
 from transcript_terminal.commands.options import json_option, server_option, session_argument
 from transcript_terminal.comparing import Change, compare
-from transcript_terminal.complaints import ADVICE, Complaint, entry_of
 from transcript_terminal.outline import Wording
 from transcript_terminal.outline.facts import is_replacement, kind_of
 from transcript_terminal.outline.reading import read
 from transcript_terminal.output import Output
-from transcript_terminal.resolving import resolve
+from transcript_terminal.resolving import check_journal, check_row, resolve
 from transcript_terminal.selecting import Reader
 from transcript_terminal.surface_lines import Lines, rows_of
 
@@ -65,10 +64,12 @@ def context(
 
     async def work(client: Client) -> None:
         found = await resolve(client, session)
+        check_row(found, at or 0)
         scope = ContextScope.CONTEXT_SCOPE_CONVERSATION if conversation else ContextScope.CONTEXT_SCOPE_SURFACE
         sent = await client.read_context(
             found.id, scope=scope, exclude_running_prompt=exclude_running_prompt, as_of_sequence=at or 0
         )
+        check_journal(found, sent.journal_id)
         if as_json:
             for event in sent.events:
                 output.json(event)
@@ -100,8 +101,10 @@ def diff_context(session: str, first: int, second: int | None, whole: bool, as_j
 
     Rows stand in the order in which the model sees them: behind - what left, in one line where it stood
     together, behind + what entered. What took rows off in between, a compaction, a reset or a rewind, is
-    named above them. With --json every row that left or entered is one line: {"change": "left" or
-    "entered", "event": an Event as proto JSON}.
+    named above them; to find it, the messages and their like from row N to row M are read.
+
+    With --json every row that left or entered is one line: {"change": "left" or "entered", "event": an Event
+    as proto JSON}.
     """
     if second is not None and first > second:
         raise click.UsageError(f"row {first} comes after row {second}: give the earlier one first")
@@ -109,8 +112,11 @@ def diff_context(session: str, first: int, second: int | None, whole: bool, as_j
 
     async def work(client: Client) -> None:
         found = await resolve(client, session)
-        after = of_journal(found, await client.read_context(found.id, as_of_sequence=second or 0))
-        before = of_journal(found, await client.read_context(found.id, as_of_sequence=first)) if first else _NOTHING
+        check_row(found, max(first, second or 0))
+        after = await client.read_context(found.id, as_of_sequence=second or 0)
+        before = await client.read_context(found.id, as_of_sequence=first) if first else _NOTHING
+        for read_ in (after, before) if first else (after,):
+            check_journal(found, read_.journal_id)
         runs = compare(before.events, after.events)
         if as_json:
             _write(output, runs)
@@ -125,14 +131,6 @@ def diff_context(session: str, first: int, second: int | None, whole: bool, as_j
         output.draw([surface_wording.balance(runs, rows)])
 
     call(server, work)
-
-
-def of_journal(session: Session, read: Context) -> Context:
-    """What was read, if it is of the journal that the session had when it was found: else a Complaint."""
-    if read.journal_id != session.journal_id:
-        reason = "JOURNAL_CHANGED"
-        raise Complaint(f"{session.id} has another journal now", do=ADVICE[reason], entry=entry_of(reason))
-    return read
 
 
 async def _taken_off(client: Client, session: Session, first: int, after: Context) -> list[Block]:

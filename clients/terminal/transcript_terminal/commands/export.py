@@ -11,16 +11,16 @@ import click
 
 from transcript_terminal.calling import call
 from transcript_terminal.commands.options import server_option, session_argument
-from transcript_terminal.complaints import Complaint, Misuse
+from transcript_terminal.complaints import Complaint
 from transcript_terminal.exporting.json_lines import json_lines
 from transcript_terminal.exporting.markdown_page import MarkdownPage
 from transcript_terminal.exporting.overview import overview
 from transcript_terminal.exporting.progress import RowBar
 from transcript_terminal.exporting.retelling import Retelling
-from transcript_terminal.exporting.target import opened
+from transcript_terminal.exporting.target import STDOUT, opened
 from transcript_terminal.left_out import held
 from transcript_terminal.output import Output
-from transcript_terminal.resolving import resolve
+from transcript_terminal.resolving import check_row, resolve
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -60,9 +60,9 @@ class Page(Protocol):
 @click.option(
     "--output",
     "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
     metavar="FILE",
-    help="Write to FILE, which is there once it is whole; by default to stdout.",
+    help="Write to FILE, which is there once it is whole; by default, and for -, to stdout.",
 )
 @server_option
 def export(session: str, form: str | None, at: int | None, output: Path | None, server: str) -> None:
@@ -70,21 +70,19 @@ def export(session: str, form: str | None, at: int | None, output: Path | None, 
 
     SESSION is an id, any unique part of one, an exact title, @last or @running.
     """
-    chosen = form or _ENDINGS.get(output.suffix.lower() if output else "", "md")
+    ending = output.suffix.lower() if output else ""
+    if not form and ending and ending not in _ENDINGS:
+        raise click.UsageError(f"{ending} is no format that is known: name one with --format")
+    chosen = form or _ENDINGS.get(ending, "md")
     page = None if chosen == "jsonl" else MarkdownPage if chosen == "md" else _web_page()
     said = Output()
 
     async def work(client: Client) -> None:
         found = await resolve(client, session)
         last = at or found.latest_sequence
-        if last > found.latest_sequence:
-            raise Misuse(
-                f"no row {last} in {found.id}: its last row is {found.latest_sequence}",
-                do="name a row that exists",
-                entry="sequence-ahead",
-            )
+        check_row(found, last)
         with (
-            RowBar(last, is_wanted=output is not None or not sys.stdout.isatty()) as bar,
+            RowBar(last, is_wanted=output not in (None, STDOUT) or not sys.stdout.isatty()) as bar,
             opened(output) as file,
         ):
             parts = _document(client, found, last, page, bar.show) if page else _journal(client, found, last, bar.show)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @click.group("import")
 def import_logs() -> None:
-    """Bring in logs of other programs, or exported journals. Bringing one in again adds only what is new."""
+    """Bring in logs of other programs, or exported journals. The same file again adds only what is new."""
 
 
 @import_logs.command("claude-code")
@@ -57,7 +57,7 @@ def jsonl(files: tuple[Path, ...], session: str, as_json: bool, server: str) -> 
 
     A file without a header is brought in as the session that it is named after. A session that has
     rows already is compared with the file first, and gets those that come after. Ends with 1 if any
-    file failed. With --json every file is one object, as of `import claude-code`.
+    file failed. With --json every file is one object, as with `import claude-code`.
     """
     from transcript_importers import import_jsonl
 

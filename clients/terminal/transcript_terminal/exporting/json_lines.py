@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from google.protobuf.json_format import MessageToDict, MessageToJson
 
 from transcript_terminal.complaints import Complaint
+from transcript_terminal.resolving import check_journal
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -21,7 +22,8 @@ async def json_lines(client: Client, session: Session, at: int) -> AsyncGenerato
     """The lines of the journal's rows 1 to *at*, each with its end; the first is `{"session": …}`.
 
     Raises:
-        Complaint: A row says more than this program knows: the file would lack it.
+        Complaint: A row says more than this program knows: the file would lack it. Or the session was deleted and made
+            anew meanwhile.
     """
     yield json.dumps({"session": MessageToDict(session)}) + "\n"
     if not at:
@@ -36,3 +38,5 @@ async def json_lines(client: Client, session: Session, at: int) -> AsyncGenerato
                     do="upgrade this program: a newer one wrote the row",
                 )
             yield MessageToJson(event, indent=None) + "\n"
+    # The rows do not say which journal they are of; it was there before them, and is there still.
+    check_journal(session, (await client.get_session(session.id)).journal_id)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
-from datetime import UTC
 from typing import TYPE_CHECKING
 
 from transcript_terminal.outline.amounts import count
@@ -50,8 +50,8 @@ async def overview(client: Client, session: Session, at: int) -> Overview:
         facts += [count(session.latest_turn, "turn"), count(session.message_count, "message"), count(at, "row")]
     else:
         facts += [f"as of row {at:,} of {session.latest_sequence:,}"]
-    made = session.created_at.ToDatetime(UTC).astimezone()
-    facts.append(f"times in {made:%Z}")
+    # Both names of a zone that has two: which one holds differs from row to row.
+    facts.append(f"times in {'/'.join(dict.fromkeys(time.tzname))}")
     return Overview(
         title=session.title or session.id,
         facts=tuple(facts),

@@ -22,8 +22,10 @@ _PARSERS = (
 _SPECIAL = re.compile(r"([\\`*\[\]<>&~|]|(?<!\w)_|_(?!\w))")
 _TAG_LINE = re.compile(r"(\n[ >]*)<")
 _TICKS = re.compile(r"`+")
-_ACTS = re.compile(r"<|!\[|&|\t")
-_STOP = re.compile(r"\\.|`+|<(?:https?://|mailto:)[^\s<>]*>|<|!\[|&#?\w+;", re.DOTALL)
+_ACTS = re.compile(r"<|!\[|\]:|&|\t")
+_STOP = re.compile(r"\\.|`+|<(?:https?://|mailto:)[^\s<>]*>|<|!\[|\]:|&#?\w+;", re.DOTALL)
+LIMIT = 50_000
+"""Code points of Markdown; a longer text is fenced, for telling code from text takes long there."""
 
 
 def inline(text: str) -> str:
@@ -44,8 +46,12 @@ def fenced(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Markdown as a quote: its headings and fences end with it, its HTML is text, its images are links."""
-    lines = _neutral(safe(text).strip("\n")).split("\n")
+    """Markdown as a quote: its headings and fences end with it, its HTML is text, its images are links.
+
+    What it defines for references and footnotes is text as well: such definitions hold for the whole document.
+    """
+    said = safe(text).strip("\n")
+    lines = (_neutral(said) if len(said) <= LIMIT else fenced(said)).split("\n")
     return "\n".join(f"> {line}".rstrip() if line.strip() else ">" for line in lines)
 
 
@@ -88,7 +94,7 @@ def _escaped_lines(lines: list[str], written: list[str], parser: MarkdownIt) -> 
 
 
 def _escaped(passage: str, *, has_code: bool = True) -> str:
-    """A passage, which no code span leaves, with tags, images and characters that hide escaped outside of code."""
+    """A passage, which no code span leaves, with tags, images, definitions and what hides escaped outside of code."""
     parts: list[str] = []
     at = 0
     while found := _STOP.search(passage, at):
@@ -98,6 +104,8 @@ def _escaped(passage: str, *, has_code: bool = True) -> str:
             end = next((one.end() for one in _TICKS.finditer(passage, at) if len(one[0]) == len(said)), at)
             # A tag that begins a line is one even in code.
             said, at = _TAG_LINE.sub(r"\1\\<", passage[found.start() : end]), end
+        elif said == "]:":
+            said = "]\\:"
         elif said in ("<", "![") or (said[0] == "&" and _hides(said)):
             said = f"\\{said}"
         parts.append(said)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import io
+import secrets
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from transcript_terminal.complaints import Complaint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
     from typing import IO
+
+STDOUT: Final = Path("-")
 
 
 @contextmanager
@@ -22,7 +25,7 @@ def opened(output: Path | None) -> Iterator[IO[str]]:
     Raises:
         Complaint: The file cannot be written.
     """
-    if output is None:
+    if output is None or output == STDOUT:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8", newline="\n")
         yield sys.stdout
@@ -30,9 +33,11 @@ def opened(output: Path | None) -> Iterator[IO[str]]:
         return
     path = output.resolve()
     # A device or a pipe is written to as it is.
-    part = path.with_name(f"{path.name}.part") if path.is_file() or not path.exists() else path
+    part = path
+    if path.is_file() or not path.exists():
+        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with part.open("w", encoding="utf-8", newline="\n") as file:
+        with part.open("w" if part == path else "x", encoding="utf-8", newline="\n") as file:
             yield file
         if part != path:
             part.replace(path)

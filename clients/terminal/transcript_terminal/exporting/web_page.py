@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +41,6 @@ IMAGE_LIMIT = 4 << 20
 """Bytes of an image that is shown; a larger one is named."""
 # What is shown, and how such a file begins.
 _IMAGES = {"image/png": b"\x89PNG", "image/jpeg": b"\xff\xd8\xff", "image/gif": b"GIF8", "image/webp": b"RIFF"}
-_ROW = re.compile(r"#(\d{1,19})\b")
 
 
 class WebPage:
@@ -162,9 +160,8 @@ def _source(one: Carried) -> str:
     return f"data:{one.media_type};base64,{base64.b64encode(one.data).decode()}"
 
 
-def _linked(text: str) -> Markup:
-    """A line of ours with the rows that it names linked."""
-    parts = _ROW.split(safe(text))  # every other one is a row's number
-    return Markup().join(
-        Markup('<a href="#{0}">#{0}</a>').format(part) if at % 2 else escape(part) for at, part in enumerate(parts)
-    )
+def _linked(line: Line) -> Markup:
+    """A line with the row that it cites linked."""
+    before, named, after = safe(line.text).partition(f"#{line.cites}" if line.cites else "\0")
+    link = Markup('<a href="#{0}">#{0}</a>').format(line.cites) if named else ""
+    return escape(before) + link + escape(after)

@@ -131,6 +131,7 @@ class Line(Block):
     """Something that happened, in a line."""
 
     text: str
+    cites: int = 0  # a row that the text names, `#48`; 0: none. Other numbers in it are somebody else's words
     is_warning: bool = False
 
 

@@ -181,7 +181,7 @@ def _subagent_terminated(event: Event) -> Line:
 def _compaction_checkpoint(event: Event) -> Line:
     summary = event.compaction_checkpoint.summary_sequence
     where = f" (summary: #{summary})" if summary else ""
-    return Line(**place(event), text=f"earlier context was compacted{where}")
+    return Line(**place(event), text=f"earlier context was compacted{where}", cites=summary)
 
 
 def _compaction_ended(event: Event) -> Line | None:
@@ -205,7 +205,8 @@ def _rewind(event: Event) -> Line:
     to = event.rewind.after_sequence
     why = f": {event.rewind.reason}" if event.rewind.reason else ""
     back = f"to #{to}; what came after it" if to else "to the start; what came before this"
-    return Line(**place(event), text=f"the conversation went back {back} no longer counts{why}", is_warning=True)
+    text = f"the conversation went back {back} no longer counts{why}"
+    return Line(**place(event), text=text, is_warning=True, cites=to)
 
 
 def _session_forked(event: Event) -> Line:

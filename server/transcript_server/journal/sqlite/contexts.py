@@ -3,8 +3,8 @@
 A row stands as of n if it landed by then, after the last row that emptied the surface by then, and nothing took
 it off until n. Of those that nothing ever took off, `standing` gives the ones that landed by n: no position is
 taken twice, so what replaced them since is no more than they are. Those that were taken off since are the
-intervals [sequence, left_at - 1] that hold n: a relational interval tree finds them, a few probes for each bit
-of n. So a read costs what stood, and neither what came before nor what came after.
+intervals [sequence, left_at - 1] that hold n: a relational interval tree finds them, one probe for each bit of
+the last sequence. So a read costs what stood, and neither what came before nor what came after.
 """
 
 from __future__ import annotations
