@@ -257,6 +257,11 @@ async def test_a_broken_line_is_told_with_what_to_do(command: Command, walk: str
     assert ran.stdout.endswith("; mend it, or export the session again\n")
 
 
+def parts_in(folder: Path) -> list[Path]:
+    """What is left of files that were being written."""
+    return [*folder.glob("*.part"), *folder.glob(".*.part")]
+
+
 async def test_the_format_follows_the_files_name(command: Command, walk: str, tmp_path: Path) -> None:
     begins = {"a.md": "# Walk", "b.html": "<!DOCTYPE html>", "c.JSONL": '{"session"', "d": "# Walk"}
     for name, begin in begins.items():
@@ -265,7 +270,7 @@ async def test_the_format_follows_the_files_name(command: Command, walk: str, tm
         assert (tmp_path / name).read_text().startswith(begin)
     assert (await command("export", walk, "--format", "html", "-o", str(tmp_path / "a.md"))).status == 0
     assert (tmp_path / "a.md").read_text().startswith("<!DOCTYPE html>")
-    assert not [name for name in os.listdir(tmp_path) if name.endswith(".part")], "no part of a file is left"
+    assert parts_in(tmp_path) == []
     unknown = await command("export", walk, "-o", str(tmp_path / "walk.pdf"))
     assert (unknown.status, unknown.stdout) == (2, "")
     assert ".pdf is no format that is known: name one with --format" in unknown.stderr
