@@ -13,14 +13,15 @@ from markdown_it import MarkdownIt
 
 from transcript_terminal.safe_text import safe
 
-# Raw HTML is text here too, so that the parser sees what a reader of the escaped document sees. What stands within a
-# line is not its affair.
+# Raw HTML and definitions are text here too, so that the parser sees what a reader of the escaped document sees. What
+# stands within a line is not its affair.
 _PARSERS = (
-    MarkdownIt("commonmark", {"html": False}).disable("inline"),
-    MarkdownIt("commonmark", {"html": False}).enable("table").disable("inline"),
+    MarkdownIt("commonmark", {"html": False}).disable(["inline", "reference"]),
+    MarkdownIt("commonmark", {"html": False}).enable("table").disable(["inline", "reference"]),
 )
 _SPECIAL = re.compile(r"([\\`*\[\]<>&~|]|(?<!\w)_|_(?!\w))")
 _TAG_LINE = re.compile(r"(\n[ >]*)<")
+_CELLS = re.compile(r"(?<!\\)\|")
 _TICKS = re.compile(r"`+")
 _ACTS = re.compile(r"<|!\[|\]:|&|\t")
 _STOP = re.compile(r"\\.|`+|<(?:https?://|mailto:)[^\s<>]*>|<|!\[|\]:|&#?\w+;", re.DOTALL)
@@ -76,18 +77,25 @@ def _escaped_lines(lines: list[str], written: list[str], parser: MarkdownIt) -> 
     escaped = lines.copy()
     code: set[int] = set()
     starts: set[int] = set()
+    tables: set[int] = set()
     for token in parser.parse("\n".join(lines)):
         begin, end = token.map or (0, 0)
         if token.type in ("fence", "code_block"):
             code.update(range(begin, end))
+        elif token.type == "table_open":
+            tables.update(range(begin, end))
         elif token.type == "inline":
             starts.add(begin)
         if token.type == "fence" and not token.level:
             escaped[begin + 1 : end] = written[begin + 1 : end]
+    # No code span leaves a table's cell.
+    for line in tables:
+        escaped[line] = "|".join(map(_escaped, _CELLS.split(lines[line])))
+    apart = code | tables
     begin = 0
     for end in range(1, len(lines) + 1):
-        if end == len(lines) or end in starts or end in code or not lines[end].strip("> "):
-            if begin not in code:
+        if end == len(lines) or end in starts or {end - 1, end} & apart or not lines[end].strip("> "):
+            if begin not in apart:
                 escaped[begin:end] = _escaped("\n".join(lines[begin:end])).split("\n")
             begin = end
     return escaped
