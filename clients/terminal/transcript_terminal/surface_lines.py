@@ -6,7 +6,7 @@ a width: a headline is as long there as `show` lets a shortened one be.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
@@ -15,7 +15,7 @@ from transcript_terminal.comparing import Change
 from transcript_terminal.outline import Outline, Passage, Span
 from transcript_terminal.outline.amounts import count
 from transcript_terminal.outline.blocks import Block, ForModel, Message, Speaker
-from transcript_terminal.outline.headlines import headline
+from transcript_terminal.outline.headlines import words
 from transcript_terminal.outline.passages import Tone
 from transcript_terminal.outline.tool_line import GIST_LIMIT, one_line
 from transcript_terminal.safe_text import safe
@@ -62,7 +62,7 @@ class Lines:
     def row(self, row: Row, change: Change | None = None) -> Passage:
         """The row's number and headline; *change*: what became of it."""
         number = f"#{row.sequence}".ljust(self._digits + 1) + _GAP
-        said = headline(replace(row.block, sequence=0))
+        said = words(row.block)
         if change is None:
             return self._line((Span(number, Tone.DIM),), [said], row.weight, block=row.block)
         mark, tone = _MARKS[change]
@@ -75,7 +75,7 @@ class Lines:
         first, last = rows[0], rows[-1]
         mark, tone = _MARKS[Change.LEFT]
         where = f"{mark}#{first.sequence} to #{last.sequence}{_GAP}{count(len(rows), 'row')}: "
-        said = [headline(replace(row.block, sequence=0)) for row in (first, last)]
+        said = [words(row.block) for row in (first, last)]
         return self._line((Span(where, tone),), said, together(row.weight for row in rows), tone)
 
     def stay(self, rows: Sequence[Row]) -> Passage:

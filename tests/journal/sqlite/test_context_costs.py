@@ -6,12 +6,13 @@ from collections.abc import AsyncIterator
 
 import apsw
 import pytest
-from semantics.rows import checkpoint, reply, reset, rewind, status, user
+from semantics.rows import call, checkpoint, reply, reset, result, rewind, status, user
 
 from journal.callers import ME, Caller
 from journal.stores import Clock, SqliteStore
 from transcript_server.journal.sqlite.contexts import standing_as_of
 from transcript_server.journal.sqlite.heads import find
+from transcript_server.journal.sqlite.surfaces import STANDING_OF_CALL
 
 PROBE, ROW, BEGINNING = 20, 10.4, 60
 """Steps at most: of a probe that finds nothing, of a row (1.25 times what one takes at the tip), and beside them."""
@@ -92,3 +93,21 @@ async def test_rule_22_rows_that_were_rewound_again_and_again_cost_nothing(calle
         taken, held = await steps(caller, "s", as_of)
         assert held <= 100
         assert taken <= at_most(tip, held), (as_of, taken, held)
+
+
+async def test_rule_26_a_replacement_looks_at_a_call_once_however_many_rows_stand_under_its_id(caller: Caller) -> None:
+    """Once when it takes them, and once when the append is judged: every other writer waits for it."""
+    await caller.create()
+    await caller.append("s", *[row for _ in range(200) for row in (call("same"), result("same"))])
+    looked: list[str] = []
+
+    def trace(_: object, statement: str, __: object) -> bool:
+        looked.append(statement)
+        return True
+
+    def watch(connection: apsw.Connection, _: object) -> None:
+        connection.exec_trace = trace
+
+    await caller.journal._writer.do(watch)
+    await caller.append("s", checkpoint(1, 400))
+    assert looked.count(STANDING_OF_CALL) == 2

@@ -89,24 +89,27 @@ class ToolPairs:
         place = self._moved[sequence] = self._place(event.surface.replace.start_sequence)
         first = bisect_left(self._places, place)
         last = bisect_right(self._places, self._place(event.surface.replace.end_sequence))
-        for at in self._places[first:last]:
-            call = self._rows[at].call
+        for call in {self._rows[at].call for at in self._places[first:last]}:
             self._touched.setdefault(call, {}).update(dict.fromkeys(_paired(self._of_call[call]), sequence))
         self._leave(first, last)
         self._join(event, sequence, place)
 
     def _leave(self, first: int, last: int) -> None:
-        for place in self._places[first:last]:
-            row = self._rows.pop(place)
-            self._of_call[row.call].remove(row)
-            self._judge(row.call)
-            if not self._of_call[row.call]:
-                del self._of_call[row.call]
+        left = [self._rows.pop(place) for place in self._places[first:last]]
         del self._places[first:last]
+        for row in left:
+            self._of_call[row.call].remove(row)
+        for call in {row.call for row in left}:
+            self._judge(call)
+            if not self._of_call[call]:
+                del self._of_call[call]
 
     def _judge(self, call: str) -> None:
+        if call not in self._touched:
+            self._parted.pop(call, None)
+            return
         standing = self._of_call.get(call, set())
-        left = (self._touched.get(call, {}).keys() & standing) - _paired(standing)
+        left = (self._touched[call].keys() & standing) - _paired(standing)
         if left:
             self._parted[call] = max(self._touched[call][row] for row in left)
         else:

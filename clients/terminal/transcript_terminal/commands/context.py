@@ -66,10 +66,7 @@ def context(
         found = await resolve(client, session)
         check_row(found, at or 0)
         scope = ContextScope.CONTEXT_SCOPE_CONVERSATION if conversation else ContextScope.CONTEXT_SCOPE_SURFACE
-        sent = await client.read_context(
-            found.id, scope=scope, exclude_running_prompt=exclude_running_prompt, as_of_sequence=at or 0
-        )
-        check_journal(found, sent.journal_id)
+        sent = await _read(client, found, at or 0, scope=scope, exclude_running_prompt=exclude_running_prompt)
         if as_json:
             for event in sent.events:
                 output.json(event)
@@ -113,10 +110,8 @@ def diff_context(session: str, first: int, second: int | None, whole: bool, as_j
     async def work(client: Client) -> None:
         found = await resolve(client, session)
         check_row(found, max(first, second or 0))
-        after = await client.read_context(found.id, as_of_sequence=second or 0)
-        before = await client.read_context(found.id, as_of_sequence=first) if first else _NOTHING
-        for read_ in (after, before) if first else (after,):
-            check_journal(found, read_.journal_id)
+        after = await _read(client, found, second or 0)
+        before = await _read(client, found, first) if first else _NOTHING
         runs = compare(before.events, after.events)
         if as_json:
             _write(output, runs)
@@ -131,6 +126,22 @@ def diff_context(session: str, first: int, second: int | None, whole: bool, as_j
         output.draw([surface_wording.balance(runs, rows)])
 
     call(server, work)
+
+
+async def _read(
+    client: Client,
+    session: Session,
+    at: int,
+    *,
+    scope: ContextScope.ValueType = ContextScope.CONTEXT_SCOPE_SURFACE,
+    exclude_running_prompt: bool = False,
+) -> Context:
+    """The context as of a row, 0 for now, of the journal that the session had when it was found."""
+    sent = await client.read_context(
+        session.id, scope=scope, exclude_running_prompt=exclude_running_prompt, as_of_sequence=at
+    )
+    check_journal(session, sent.journal_id)
+    return sent
 
 
 async def _taken_off(client: Client, session: Session, first: int, after: Context) -> list[Block]:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from transcript_terminal.outline.blocks import Failure, Message, Request, Response
+from transcript_terminal.outline.blocks import TIMED
 
 if TYPE_CHECKING:
     from datetime import date, datetime, tzinfo
 
     from transcript_terminal.outline import Block
-
-# What has a time of its own. Other rows may only have that of their import.
-_TIMED = (Message, Request, Response, Failure)
 
 
 class Clock:
@@ -25,7 +22,7 @@ class Clock:
     def new_day(self, block: Block) -> str:
         """The day that begins with the block: `Tue 24 Nov 2026`; empty if none does."""
         local = self.local(block)
-        if local is None or not isinstance(block, _TIMED) or local.date() == self._day:
+        if local is None or not isinstance(block, TIMED) or local.date() == self._day:
             return ""
         self._day = local.date()
         return f"{local:%a} {local.day} {local:%b %Y}"
@@ -33,7 +30,7 @@ class Clock:
     def time(self, block: Block) -> str:
         """The time of day: `09:12`; empty if the block has none."""
         local = self.local(block)
-        return f"{local:%H:%M}" if local and isinstance(block, _TIMED) else ""
+        return f"{local:%H:%M}" if local and isinstance(block, TIMED) else ""
 
     def local(self, block: Block) -> datetime | None:
         """The block's time, here."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from transcript_terminal.exporting.clock import Clock
 from transcript_terminal.exporting.quoting import fenced, heading, inline, quoted
 from transcript_terminal.outline import tool_line
-from transcript_terminal.outline.amounts import count, size
+from transcript_terminal.outline.amounts import size
 from transcript_terminal.outline.blocks import (
     Aside,
     Block,
@@ -23,6 +23,7 @@ from transcript_terminal.outline.blocks import (
     Speaker,
     ToolCard,
 )
+from transcript_terminal.outline.headlines import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -137,13 +138,7 @@ class MarkdownPage:
 
     @_parts.register(ForeignRun)
     def _foreign_run(self, block: ForeignRun) -> Iterable[str]:
-        yield f"*{inline(foreign(block))}*"
-
-
-def foreign(block: ForeignRun) -> str:
-    """Records of another system, in a line."""
-    kinds = ", ".join(f"{name} {number}" if number > 1 else name for name, number in block.types.items())
-    return f"{count(sum(block.types.values()), 'record')} of {block.format}: {kinds}"
+        yield f"*{inline(words(block))}*"
 
 
 def _carried(one: Carried) -> str:

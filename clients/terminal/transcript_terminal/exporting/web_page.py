@@ -11,7 +11,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from transcript_terminal.exporting.clock import Clock
-from transcript_terminal.exporting.markdown_page import foreign
 from transcript_terminal.exporting.rendering import rendered
 from transcript_terminal.outline import tool_line
 from transcript_terminal.outline.amounts import count, size
@@ -29,6 +28,7 @@ from transcript_terminal.outline.blocks import (
     Rule,
     ToolCard,
 )
+from transcript_terminal.outline.headlines import words
 from transcript_terminal.safe_text import safe
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class WebPage:
 
     @_drawn.register(ForeignRun)
     def _foreign_run(self, block: ForeignRun) -> str:
-        return self._part("line", Line(sequence=block.sequence, text=foreign(block)))
+        return self._part("line", Line(sequence=block.sequence, text=words(block)))
 
 
 def _finalized(value: Any) -> Any:

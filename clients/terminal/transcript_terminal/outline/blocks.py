@@ -119,6 +119,10 @@ class Failure(Block):
     message: str
 
 
+TIMED = (Message, Request, Response, Failure)
+"""What is drawn with its time. Other rows may have none of their own, but that of their import."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule(Block):
     """The seam between two units of work."""
@@ -141,6 +145,16 @@ class ForeignRun(Block):
 
     format: str
     types: dict[str, int] = field(default_factory=dict)  # how many of each, in order of appearance
+
+    @property
+    def records(self) -> int:
+        """How many in all."""
+        return sum(self.types.values())
+
+    @property
+    def kinds(self) -> str:
+        """`progress 12, summary`."""
+        return ", ".join(f"{name} {number}" if number > 1 else name for name, number in self.types.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

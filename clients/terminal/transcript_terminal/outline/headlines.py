@@ -29,8 +29,12 @@ from transcript_terminal.outline.blocks import (
 
 def headline(block: Block) -> str:
     """The block in a line, its row first: `#12 User: Fix the parser`. White space is single spaces."""
-    number = f"#{block.sequence} " if block.sequence else ""
-    return number + " ".join(_words(block).split())
+    return f"#{block.sequence} {words(block)}" if block.sequence else words(block)
+
+
+def words(block: Block) -> str:
+    """The same without its row."""
+    return " ".join(_words(block).split())
 
 
 @singledispatch
@@ -91,8 +95,7 @@ def _line(block: Line) -> str:
 
 @_words.register
 def _foreign_run(block: ForeignRun) -> str:
-    types = ", ".join(f"{name} {number}" if number > 1 else name for name, number in block.types.items())
-    return f"{count(sum(block.types.values()), 'record')} of {block.format}: {types}"
+    return f"{count(block.records, 'record')} of {block.format}: {block.kinds}"
 
 
 @_words.register

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from transcript_terminal.outline import tool_line
 from transcript_terminal.outline.amounts import count, size
 from transcript_terminal.outline.blocks import (
+    TIMED,
     Aside,
     Block,
     Carried,
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from transcript.v1.session_pb2 import Session
 
 _TONES = {Speaker.USER: Tone.USER, Speaker.STEERING: Tone.USER, Speaker.AGENT: Tone.AGENT}
-# What is drawn with its time. Other rows may have none of their own, but that of their import.
-_TIMED = (Message, Request, Response, Failure)
 _OUTCOMES = {Outcome.OK: Tone.GOOD, Outcome.FAILED: Tone.BAD}
 _ANSWERS = {"approved": Tone.GOOD, "denied": Tone.BAD, "cancelled": Tone.DIM}
 
@@ -55,9 +54,9 @@ class Wording:
     def passages(self, block: Block) -> Iterator[Passage]:
         """What is drawn for the block: a new day first, if one has begun."""
         if isinstance(block, ForeignRun) and not self._whole and not self._numbered:
-            self.foreign_records += sum(block.types.values())
+            self.foreign_records += block.records
             return
-        says_day = isinstance(block, _TIMED) or (isinstance(block, Rule) and self._day is None)
+        says_day = isinstance(block, TIMED) or (isinstance(block, Rule) and self._day is None)
         if block.time and says_day:
             local = block.time.astimezone(self._zone)
             if local.date() != self._day:
@@ -189,9 +188,9 @@ class Wording:
 
     @passage.register(ForeignRun)
     def _foreign_run(self, block: ForeignRun) -> Passage:
-        kinds = ", ".join(f"{name} {number}" if number > 1 else name for name, number in block.types.items())
-        total = count(sum(block.types.values()), "record")
-        return Passage((Span(f"{total} of {block.format} kept as they were: {kinds}", Tone.DIM),), is_tight=True)
+        total = count(block.records, "record")
+        said = f"{total} of {block.format} kept as they were: {block.kinds}"
+        return Passage((Span(said, Tone.DIM),), is_tight=True)
 
     @passage.register(ForModel)
     def _for_model(self, block: ForModel) -> Passage:

@@ -17,12 +17,12 @@ import apsw
 from transcript_server.journal.journal import Context, Face, Span
 from transcript_server.journal.sqlite import rows
 from transcript_server.journal.sqlite.heads import Head
-from transcript_server.journal.sqlite.queries import each, first
+from transcript_server.journal.sqlite.queries import each
+from transcript_server.journal.sqlite.surfaces import floor
 from transcript_server.journal.sqlite.turn_states import running_prompt
 from transcript_server.rules.errors import sequence_ahead
 from transcript_server.rules.surface import path
 
-LAST_EMPTIED: Final = "SELECT key FROM emptied WHERE key > ? AND key <= ? ORDER BY key DESC LIMIT 1"
 NEVER_TAKEN: Final = """
 SELECT pos, key FROM surface INDEXED BY standing WHERE pos > :floor AND pos <= :at AND left_at IS NULL AND key <= :at"""
 TAKEN_AFTER: Final = "SELECT pos, key FROM surface INDEXED BY gone_by_leaving WHERE node = ? AND left_at > ?"
@@ -50,9 +50,7 @@ def read_context(
 def standing_as_of(connection: apsw.Connection, head: Head, at: int) -> list[int]:
     """The rows that stood on the surface once row `at` had landed, in its order."""
     base = head.base
-    emptied = first(connection, LAST_EMPTIED, (base, base + at))
-    bounds = {"floor": base if emptied is None else emptied[0], "at": base + at}
-    found = [*each(connection, NEVER_TAKEN, bounds)]
+    found = [*each(connection, NEVER_TAKEN, {"floor": floor(connection, base, at), "at": base + at})]
     if 0 < at < head.tip:
         for node in path(at, head.tip):
             if node <= at:

@@ -15,11 +15,12 @@ from transcript_server.rules.facts import kind_of
 from transcript_server.rules.wire import first_field_prefix
 
 _RANGE: Final = "key >= ? AND key <= ? ORDER BY key"
+_WHOLE: Final = f"SELECT key, body FROM event WHERE {_RANGE}"
 BODIES: Final = {
     Face.KEPT: f"SELECT key, coalesce(page_body, body) FROM event INDEXED BY kept WHERE {KEPT} AND {_RANGE}",
     Face.HUMAN: f"SELECT key, coalesce(page_body, body) FROM event INDEXED BY human WHERE {HUMAN} AND {_RANGE}",
-    Face.JOURNAL: f"SELECT key, body FROM event WHERE {_RANGE}",
-    Face.RECALLED: f"SELECT key, body FROM event WHERE {_RANGE}",
+    Face.JOURNAL: _WHOLE,
+    Face.RECALLED: _WHOLE,
 }
 
 

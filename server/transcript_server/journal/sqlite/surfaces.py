@@ -14,6 +14,7 @@ from transcript_server.rules.surface import ToolRow, call_id, fork_node, paired
 
 STANDING: Final = """
 SELECT key, call_id FROM surface INDEXED BY standing WHERE pos >= ? AND pos <= ? AND left_at IS NULL"""
+LAST_EMPTIED: Final = "SELECT key FROM emptied WHERE key > ? AND key <= ? ORDER BY key DESC LIMIT 1"
 STANDING_OF_CALL: Final = """
 SELECT pos, key, is_result FROM surface INDEXED BY standing_calls
 WHERE call_id = ? AND key > ? AND key <= ? AND left_at IS NULL"""
@@ -88,10 +89,9 @@ class SurfaceChanges:
                 f"row {start} stands after row {end} on the surface", start_sequence=start, end_sequence=end
             )
         leaving = [*each(self._connection, STANDING, (first, last))]
-        for _, call in leaving:
-            if call is not None:
-                whole = paired(self._standing_of_call(call))
-                self._touched.setdefault(call, {}).update(dict.fromkeys(whole, (start, end)))
+        for call in {call for _, call in leaving if call is not None}:
+            whole = paired(self._standing_of_call(call))
+            self._touched.setdefault(call, {}).update(dict.fromkeys(whole, (start, end)))
         self._leave([key for key, _ in leaving], sequence)
         self._join(event, sequence, first)
 
@@ -129,12 +129,13 @@ class SurfaceChanges:
         return [ToolRow(position, key, bool(is_result)) for position, key, is_result in rows]
 
     def _floor(self) -> int:
-        """Key of the last row that emptied the surface; the session's base if none did."""
+        """As `floor`, now, this append's own rows included."""
         if self._emptied is None:
-            row = first(
-                self._connection,
-                "SELECT key FROM emptied WHERE key > ? AND key <= ? ORDER BY key DESC LIMIT 1",
-                (self._base, self._base | LAST_SEQUENCE),
-            )
-            self._emptied = self._base if row is None else row[0]
+            self._emptied = floor(self._connection, self._base, LAST_SEQUENCE)
         return self._emptied
+
+
+def floor(connection: apsw.Connection, base: int, at: int) -> int:
+    """Key of the last row up to row `at` that emptied the surface; the session's base if none did."""
+    row = first(connection, LAST_EMPTIED, (base, base + at))
+    return base if row is None else int(row[0])
